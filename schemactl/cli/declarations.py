@@ -95,6 +95,8 @@ class OptionSpec:
         short: another name there, of one letter.
         completes: returns the values that begin with a text, for shells.
         is_joined: whether it may be given more than once, and is then one value with commas between.
+        is_value: returns whether the next word is its value, which can be omitted, and is an empty text then; None if
+            it always needs a value.
         is_destination: whether it takes the address of a destination, or a name that settings give one.
         is_reference: whether it takes references to schemas, of which one may be the name of a destination.
         callback: called with its value before anything else is done; None for none.
@@ -114,6 +116,7 @@ class OptionSpec:
     is_argument: bool = False
     completes: Callable[..., list[str]] | None = None
     is_joined: bool = False
+    is_value: Callable[[str], bool] | None = None
     is_destination: bool = False
     is_reference: bool = False
     callback: Callable[[bool], None] | None = None

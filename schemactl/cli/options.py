@@ -283,6 +283,36 @@ class ReadersOptions(CommonOptions):
         return (*parse_reader_tables(self.readers, os.environ), *named_sources)
 
 
+@dataclass(frozen=True, kw_only=True)
+class ShownReadersOptions(ReadersOptions):
+    """The options of a command that shows readers only on request: ``--readers`` alone means those of the settings."""
+
+    reader_addresses: Sequence[str] = option(
+        "Show who reads each column: the readers of the settings, and of SOURCE if given, as in `schemactl readers`. "
+        "Repeatable.",
+        metavar="[SOURCE]",
+        word="--readers",
+        is_value=lambda word: ":" in word and not word.startswith("-"),
+        default=[],
+    )
+
+    def reader_sources(self) -> tuple[ReaderSource, ...]:
+        """Return the sources of readers, none if readers are not requested.
+
+        Raises:
+            InputError: no readers are declared, or a source cannot be parsed.
+        """
+        if not self.reader_addresses:
+            return ()
+        from schemactl.flows.reader_sources import no_readers
+
+        addresses = [address for address in self.reader_addresses if address]
+        sources = ReadersOptions.reader_sources(replace(self, reader_addresses=addresses))
+        if not sources:
+            raise no_readers()
+        return sources
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SparkCommandOptions(CommonOptions):
     """The options of a command that works with Spark."""

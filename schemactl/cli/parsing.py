@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from inspect import cleandoc
+from itertools import zip_longest
 from textwrap import dedent
 from typing import Annotated, Any, ClassVar
 
@@ -62,9 +63,13 @@ class PlainCommand(TyperCommand):
     """A command whose values stay the texts that were typed."""
 
     examples: ClassVar[Sequence[str]] = ()
+    specs: ClassVar[Sequence[OptionSpec]] = ()
 
     def get_params(self, ctx: Any) -> list[Any]:
         return _leave_as_typed(super().get_params(ctx))
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, list(_with_omitted_values(args, self.specs)))
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         arguments = [argument for argument in self.get_params(ctx) if argument.param_type_name == "argument"]
@@ -75,6 +80,16 @@ class PlainCommand(TyperCommand):
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - typer's signature
         _format_examples(self.examples, formatter)
+
+
+def _with_omitted_values(words: Sequence[str], specs: Sequence[OptionSpec]) -> Iterator[str]:
+    """Yield the words of a call with an empty text after each option whose value is omitted."""
+    value_checks = {word: spec.is_value for spec in specs if spec.is_value for word in spec.words}
+    for word, next_word in zip_longest(words, words[1:], fillvalue=""):
+        yield word
+        is_value = value_checks.get(word)
+        if is_value is not None and not is_value(next_word):
+            yield ""
 
 
 def split_examples(text: str) -> tuple[str, tuple[str, ...]]:
@@ -112,7 +127,7 @@ def make_command(name: str, options: type[Any], callback: Callable[..., object],
 
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     about, examples = split_examples(text)
-    cls = type("Command", (PlainCommand,), {"examples": examples})
+    cls = type("Command", (PlainCommand,), {"examples": examples, "specs": option_specs(options)})
     command = app.command(name=name, cls=cls, help=about, short_help=about.partition("\n")[0])
     command(with_signature(invoke, options))
     return get_command(app)

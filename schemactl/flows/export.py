@@ -6,10 +6,11 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from schemactl.errors import InputError, Problem, backquoted, nearest_or_all
 from schemactl.flows.references import find_schemas
-from schemactl.formats import FORMATS, Loss, find_losses, holds_one_table, in_dialect
+from schemactl.formats import FORMATS, Format, Loss, find_losses, holds_one_table, in_dialect, shows_readers
 from schemactl.formats._folding import fold
 from schemactl.formats._losses import describe_loss
 from schemactl.formats._tables import data_tables
@@ -20,6 +21,9 @@ from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Schema, chain_of
 from schemactl.store.folder import SchemasFolder, SchemasPlace
 from schemactl.store.text import replace_file
+
+if TYPE_CHECKING:
+    from schemactl.flows.reader_sources import ReaderSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +40,7 @@ class ExportRequest:
         is_strict: whether a loss is an error.
         dialect: the SQL dialect; None for PostgreSQL.
         has_foreign_keys: whether SQL declares references as foreign keys.
+        readers: the sources of readers to show beside columns; empty for none.
         data: a CSV or TSV file whose strings decide the patterns of an Arc schema; None for the usual patterns.
     """
 
@@ -51,6 +56,7 @@ class ExportRequest:
     data: Path | None = None
     dialect: str | None = None
     has_foreign_keys: bool = False
+    readers: tuple[ReaderSource, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +83,8 @@ def export(request: ExportRequest) -> tuple[Exported, ...]:
     target = in_dialect(FORMATS[request.to], request.to, request.dialect, has_references=request.has_foreign_keys)
     if request.data is not None and request.to != "arc":
         raise InputError("`--data` needs `--to arc`", hint="`--to arc`")
+    if request.readers:
+        _check_readers(target, request)
     schemas = [_selected(schema, request) for schema in _find(request)]
     path = None if request.output is None else Path(request.output)
     is_file = path is None or path.is_file()
@@ -98,7 +106,14 @@ def export(request: ExportRequest) -> tuple[Exported, ...]:
     for name, schema in exports:
         hashed = bump(schema)
         file = path / f"{name}{target.ENDINGS[0]}" if path is not None and is_folder else path
-        text = target.write(hashed, path=None if file is None else str(file))
+        text_path = None if file is None else str(file)
+        if request.readers and shows_readers(target):
+            # Files should not wait for imports that only readers need.
+            from schemactl.flows.readers import show_readers
+
+            text = target.write(hashed, text_path, show_readers(request.readers, schema))
+        else:
+            text = target.write(hashed, text_path)
         # Formats without names of tables take them from the file's.
         losses = find_losses(target, hashed, text, f"{only_root(schema) or name}{target.ENDINGS[0]}")
         exported.append(Exported(name, text, file, (*omitted, *losses)))
@@ -109,6 +124,14 @@ def export(request: ExportRequest) -> tuple[Exported, ...]:
         if schema_export.path is not None:
             replace_file(schema_export.path, schema_export.text)
     return tuple(exported)
+
+
+def _check_readers(target: Format, request: ExportRequest) -> None:
+    if not shows_readers(target):
+        names = backquoted(name for name in FORMATS if shows_readers(FORMATS[name]))
+        raise InputError(f"the format `{request.to}` does not show readers (`--readers`)", hint=f"use {names}")
+    if request.is_nested:
+        raise InputError("`--nested` and `--readers` cannot be used together", hint="readers use the nested tables")
 
 
 def _selected(schema: Schema, request: ExportRequest) -> Schema:

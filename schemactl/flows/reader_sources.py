@@ -93,6 +93,12 @@ def parse_reader_source(text: str) -> ReaderSource:
     )
 
 
+def no_readers() -> InputError:
+    """Return the error for a command that needs readers if the settings and the command line declare none."""
+    hint = "`--readers 'sql:queries/**/*.sql'`, `--readers dbt:target/manifest.json`, or a database"
+    return InputError("no readers are declared", hint=hint)
+
+
 def reader_kinds() -> tuple[str, ...]:
     """Return the kinds of sources: files, projects, and databases with views."""
     return (*READER_KINDS, "duckdb", "mysql", "postgresql", "sqlite")

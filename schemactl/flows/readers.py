@@ -10,9 +10,10 @@ from pathlib import Path
 
 from schemactl.destinations import is_querying
 from schemactl.errors import CommandWarning, InputError, did_you_mean
-from schemactl.flows.reader_sources import ReaderSource
+from schemactl.flows.reader_sources import ReaderSource, no_readers
 from schemactl.flows.references import find_schemas
 from schemactl.flows.target import find_destination
+from schemactl.formats._readers import ReaderNames
 from schemactl.garbage_collection import paused_collector
 from schemactl.migration.migration_plan import MigrationPlan
 from schemactl.readers import READER_KINDS
@@ -26,6 +27,7 @@ from schemactl.review.readers import (
     Readership,
     ReadersReport,
     StepReaders,
+    Use,
     merge,
     readers_of,
     with_owners,
@@ -209,13 +211,27 @@ class ReadersRequest:
 def list_readers(request: ReadersRequest) -> tuple[ReadersReport, ...]:
     """Return the readers of the columns of schemas, without dlt's own tables."""
     if not request.sources:
-        hint = "`--readers 'sql:queries/**/*.sql'`, `--readers dbt:target/manifest.json`, or a database"
-        raise InputError("no readers are declared", hint=hint)
+        raise no_readers()
     schemas = [referred.schema for referred in find_schemas(request.reference, request.schemas)]
     if request.name is not None:
         _check_name(request.name, schemas)
     with paused_collector():
         return tuple(_report(schema, request) for schema in schemas)
+
+
+def show_readers(sources: Sequence[ReaderSource], schema: Schema) -> dict[tuple[str, str], ReaderNames]:
+    """Return the readers of each column of a schema, as formats and ``show`` print them."""
+    readership = read_readers(sources, schema.name, [schema])
+    readers: dict[tuple[str, str], ReaderNames] = {}
+    for table in schema.tables.values():
+        for column in table.columns:
+            answer = readership.answer(table.name, column)
+            items: Iterable[Use | Blindness] = readership.uses_of(table.name, column)
+            if answer is Answer.UNKNOWN:
+                items = readership.doubts(table.name, column)
+            names = tuple(dict.fromkeys(item.reader.name for item in items))
+            readers[table.name, column] = ReaderNames(answer.value, names)
+    return readers
 
 
 def _check_name(name: str, schemas: Sequence[Schema]) -> None:

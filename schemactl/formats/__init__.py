@@ -4,8 +4,9 @@ To add a format, add a module with ``ENDINGS`` and ``write`` as in ``Format``; o
 ``recognises`` as in ``ReadableFormat``. ``ONE_TABLE = True`` marks a format whose files hold one table each,
 ``IS_BINARY = True`` one whose files are bytes: its functions take and return ``bytes`` in place of ``str``,
 ``STATES_NAMES = False`` one whose files do not say which naming convention a schema has: its ``read`` takes one
-(``UnnamedFormat``). The losses of a format that can be read are found by reading it back; other formats have ``losses``
-(``LossyFormat``). Helpers of one format are in modules whose names start with ``_``.
+(``UnnamedFormat``), ``SHOWS_READERS = True`` one whose files can name the readers of columns (``ReaderFormat``).
+The losses of a format that can be read are found by reading it back; other formats have ``losses`` (``LossyFormat``).
+Helpers of one format are in modules whose names start with ``_``.
 Third parties use the entry-point group ``schemactl.format``.
 """
 
@@ -16,6 +17,7 @@ from typing import Any, Protocol, TypeGuard, cast
 from schemactl.errors import InputError
 from schemactl.formats._losses import Loss as Loss
 from schemactl.formats._losses import losses_between
+from schemactl.formats._readers import ReadersByColumn
 from schemactl.registry import Registry, optional_attribute
 from schemactl.schema.naming import Naming, naming_of
 from schemactl.schema.types import Schema
@@ -87,6 +89,14 @@ class VersionedFormat(Format, Protocol):
         ...
 
 
+class ReaderFormat(Format, Protocol):
+    """A module that can write the readers of columns."""
+
+    def write(self, schema: Schema, path: str | None = None, readers: ReadersByColumn | None = None) -> str | bytes:
+        """Return the text of a file as ``Format.write`` does, with the readers of each column if they are known."""
+        ...
+
+
 class LossyFormat(Format, Protocol):
     """A module that reports its own losses."""
 
@@ -123,6 +133,11 @@ def in_versions(module: Format, name: str, choice: str | None) -> Format:
     if optional_attribute(module, "in_versions") is None:
         raise InputError(f"the format `{name}` has no versions of tables (`--versions`)", hint="`dbt` has some")
     return cast(VersionedFormat, module).in_versions(choice)
+
+
+def shows_readers(module: Format) -> TypeGuard[ReaderFormat]:
+    """Return whether a format can write the readers of columns (``SHOWS_READERS = True``)."""
+    return bool(optional_attribute(module, "SHOWS_READERS", False))
 
 
 def is_binary(module: Format) -> bool:

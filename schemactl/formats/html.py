@@ -7,6 +7,7 @@ from html import escape
 from typing import Final
 
 from schemactl.formats._jinja import OPENING
+from schemactl.formats._readers import ReadersByColumn, readers_in_words
 from schemactl.formats._relations import Relation, hints_in_words, relations_of, type_in_words
 from schemactl.formats._tables import data_tables
 from schemactl.formats.markdown import losses as losses
@@ -15,6 +16,7 @@ from schemactl.schema.naming import naming_of
 from schemactl.schema.types import Column, Schema, Table
 
 ENDINGS: Final = (".html", ".htm")
+SHOWS_READERS: Final = True
 
 _STYLE: Final = """
 :root { color-scheme: light dark; --text: #1c2430; --soft: #5b6675; --line: #d8dee6; --back: #fff; --head: #f2f5f9;
@@ -91,8 +93,12 @@ search();
 """
 
 
-def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings
-    """Return the data dictionary of a schema."""
+def write(
+    schema: Schema,
+    path: str | None = None,  # noqa: ARG001 - one form for all endings
+    readers: ReadersByColumn | None = None,
+) -> str:
+    """Return the data dictionary of a schema, with a column for readers if they are known."""
     tables = list(data_tables(schema))
     ids = {table.name: f"t{number}" for number, table in enumerate(tables)}
     relations = list(relations_of(schema))
@@ -100,7 +106,7 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
         f'<li id="to-{ids[table.name]}"><a href="#{ids[table.name]}">{_text(table.name)}</a></li>' for table in tables
     )
     prefix = system_prefix(naming_of(schema))
-    sections = "\n".join(_section(table, ids, relations, prefix) for table in tables)
+    sections = "\n".join(_section(table, ids, relations, prefix, readers) for table in tables)
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -126,14 +132,18 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
 """
 
 
-def _section(table: Table, ids: dict[str, str], relations: list[Relation], prefix: str) -> str:
+def _section(
+    table: Table, ids: dict[str, str], relations: list[Relation], prefix: str, readers: ReadersByColumn | None
+) -> str:
     """Return the section of a table; dlt's own columns, whose names begin with ``prefix``, are folded."""
     system_columns = [column for column in table.columns.values() if column.name.startswith(prefix)]
     columns = [column for column in table.columns.values() if column not in system_columns]
-    rows = [_row(column, table, ids, relations) for column in columns]
-    system_rows = [_row(column, table, ids, relations) for column in system_columns]
+    rows = [_row(column, table, ids, relations, readers) for column in columns]
+    system_rows = [_row(column, table, ids, relations, readers) for column in system_columns]
     names = ", ".join(f"<code>{_text(column.name)}</code>" for column in system_columns)
-    folded = f"<details><summary>dlt: {names}</summary>{_column_table(system_rows)}</details>" if system_rows else ""
+    has_readers = readers is not None
+    system_table = _column_table(system_rows, has_readers)
+    folded = f"<details><summary>dlt: {names}</summary>{system_table}</details>" if system_rows else ""
     related = ""
     for is_nested, verb in ((True, "holds"), (False, "named by")):
         origins = (link for link in relations if link.other == table.name and link.is_nested == is_nested)
@@ -144,24 +154,35 @@ def _section(table: Table, ids: dict[str, str], relations: list[Relation], prefi
 <header><h2>{_text(table.name)}</h2>
 {_paragraph(table.properties.get("description"))}
 <p>{_hints(hints_in_words(table))}</p>{related}</header>
-{_column_table(rows) if rows or not system_rows else ""}
+{_column_table(rows, has_readers) if rows or not system_rows else ""}
 {folded}
 </section>"""
 
 
-def _column_table(rows: Sequence[str]) -> str:
-    head = "<thead><tr><th>column</th><th>type</th><th>null</th><th>hints</th><th>description</th></tr></thead>"
+def _column_table(rows: Sequence[str], has_readers: bool) -> str:
+    names = ("column", "type", "null", "hints", "description", *(("readers",) if has_readers else ()))
+    head = f"<thead><tr>{''.join(f'<th>{name}</th>' for name in names)}</tr></thead>"
     lines = "\n".join(rows)
     return f'<div class="wide"><table>{head}\n<tbody>\n{lines}\n</tbody></table></div>'
 
 
-def _row(column: Column, table: Table, ids: dict[str, str], relations: list[Relation]) -> str:
+def _row(
+    column: Column,
+    table: Table,
+    ids: dict[str, str],
+    relations: list[Relation],
+    readers: ReadersByColumn | None,
+) -> str:
     targets = (relation for relation in relations if relation.table == table.name and column.name in relation.columns)
     links = "".join(f' → <a href="#{ids[relation.other]}">{_text(relation.other)}</a>' for relation in targets)
+    readers_cell = ""
+    if readers is not None:
+        column_readers = readers_in_words(readers.get((table.name, column.name)))
+        readers_cell = f'<td data-label="readers">{_text(column_readers)}</td>'
     return (
         f"<tr><td><code>{_text(column.name)}</code>{links}</td><td><code>{_text(type_in_words(column))}</code></td>"
         f'<td data-label="null">{"yes" if column.nullable else "no"}</td><td>{_hints(hints_in_words(column))}</td>'
-        f"<td>{_paragraph(column.properties.get('description'))}</td></tr>"
+        f"<td>{_paragraph(column.properties.get('description'))}</td>{readers_cell}</tr>"
     )
 
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from html import escape
 from typing import Final
 
 from schemactl.formats._losses import Loss, unstated
+from schemactl.formats._readers import ReadersByColumn, readers_in_words
 from schemactl.formats._relations import hints_in_words, relations_of, type_in_words
 from schemactl.formats._tables import data_tables
 from schemactl.schema.types import Column, Schema
 
 ENDINGS: Final = (".md", ".markdown")
+SHOWS_READERS: Final = True
 
 
 def losses(schema: Schema) -> tuple[Loss, ...]:
@@ -19,8 +22,13 @@ def losses(schema: Schema) -> tuple[Loss, ...]:
     return tuple(loss for loss in unstated(schema, ("description",)) if not loss.path)
 
 
-def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings
-    """Return the data dictionary of a schema."""
+def write(
+    schema: Schema,
+    path: str | None = None,  # noqa: ARG001 - one form for all endings
+    readers: ReadersByColumn | None = None,
+) -> str:
+    """Return the data dictionary of a schema, with a column for readers if they are known."""
+    headings = ["column", "type", "null", "hints", "description", *([] if readers is None else ["readers"])]
     relations = list(relations_of(schema))
     sections = [f"# {_text(schema.name)}", *([_text(schema.description)] if schema.description else [])]
     for table in data_tables(schema):
@@ -36,22 +44,26 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
         ]
         if facts:
             sections.append("\n".join(facts))
-        rows = [_row(column) for column in table.columns.values()]
+        rows = [
+            _row([*_cells(column), *([] if readers is None else [readers_in_words(readers.get((table.name, name)))])])
+            for name, column in table.columns.items()
+        ]
         if rows:
-            sections.append(
-                "\n".join(("| column | type | null | hints | description |", "| --- | --- | --- | --- | --- |", *rows))
-            )
+            sections.append("\n".join((_row(headings), f"|{' --- |' * len(headings)}", *rows)))
     return "\n\n".join(sections) + "\n"
 
 
-def _row(column: Column) -> str:
-    cells = (
+def _cells(column: Column) -> tuple[str, ...]:
+    return (
         column.name,
         type_in_words(column),
         "yes" if column.nullable else "no",
         ", ".join(hints_in_words(column)),
         column.properties.get("description") or "",
     )
+
+
+def _row(cells: Iterable[str]) -> str:
     return f"| {' | '.join(map(_text, cells))} |"
 
 

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Final
+from typing import Final, TypeAlias
 
 from schemactl.formats._losses import Loss, unstated
+from schemactl.formats._readers import ReadersByColumn
 from schemactl.formats._relations import Relation, relations_of, type_in_words
 from schemactl.formats._tables import data_tables
 from schemactl.schema.types import Column, Schema
 
 ENDINGS: Final = (".mmd", ".mermaid")
+SHOWS_READERS: Final = True
 
 _BREAK: Final = "\u200b"
 _SYNTAX: Final = re.compile(r"(?<=%)(?=%)|(?<=#)(?=\w)|(?<=<)(?=[^\s\d=])|(?<=&)(?=#?\w+;)")
@@ -33,29 +35,56 @@ def losses(schema: Schema) -> tuple[Loss, ...]:
     return (*property_losses, *(Loss(name, "description", text) for name, text in descriptions if text))
 
 
-def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings
-    """Return the diagram of the tables of a schema."""
+def write(
+    schema: Schema,
+    path: str | None = None,  # noqa: ARG001 - one form for all endings
+    readers: ReadersByColumn | None = None,
+) -> str:
+    """Return the diagram of the tables of a schema, with a line to each reader if they are known."""
     relations = list(relations_of(schema))
-    entities = _entities(table.name for table in data_tables(schema))
+    tables = {table.name: table for table in data_tables(schema)}
+    uses = _uses(tables, readers or {})
+    # A reader can have the name of a table.
+    entities = _entities([*((name, None) for name in tables), *((None, reader) for _, reader in uses)])
     lines = ["erDiagram"]
-    for table in data_tables(schema):
+    for table in tables.values():
         foreign = {name for relation in relations if relation.table == table.name for name in relation.columns}
-        lines += [f"    {entities[table.name]} {{"]
+        lines += [f"    {entities[table.name, None]} {{"]
         lines += [f"        {_attribute(column, column.name in foreign)}" for column in table.columns.values()]
         lines += ["    }"]
-    return "\n".join((*lines, *(f"    {_relation(relation, entities)}" for relation in relations))) + "\n"
+    lines += [f"    {_relation(relation, entities)}" for relation in relations]
+    for (table_name, reader), columns in uses.items():
+        label = f"reads {', '.join(columns)}"
+        lines.append(f"    {entities[table_name, None]} ||..o{{ {entities[None, reader]} : {_quoted(label)}")
+    return "\n".join(lines) + "\n"
 
 
-def _entities(names: Iterable[str]) -> dict[str, str]:
-    """Return tables' names as entities can have them, quoted; no two are the same."""
-    entities: dict[str, str] = {}
+def _uses(tables: Iterable[str], readers: ReadersByColumn) -> dict[tuple[str, str], list[str]]:
+    """Return the columns that each reader reads of each table; columns without a sure answer have a question mark."""
+    uses: dict[tuple[str, str], list[str]] = {}
+    drawn_tables = frozenset(tables)
+    for (table, column), column_readers in readers.items():
+        if table in drawn_tables:
+            mark = "" if column_readers.answer == "read" else "?"
+            for name in column_readers.names:
+                uses.setdefault((table, name), []).append(f"{column}{mark}")
+    return uses
+
+
+_Node: TypeAlias = tuple[str | None, str | None]
+"""The name of a table, or that of a reader."""
+
+
+def _entities(nodes: Iterable[_Node]) -> dict[_Node, str]:
+    """Return the names of tables and readers as entities can have them, quoted; no two are the same."""
+    entities: dict[_Node, str] = {}
     used_entities = set[str]()
-    for name in names:
-        entity = re.sub(r"[%\\\b]", "_", name)
+    for node in dict.fromkeys(nodes):
+        entity = re.sub(r"[%\\\b]", "_", node[0] or node[1] or "")
         while _quoted(entity) in used_entities:
             entity += "_"
-        entities[name] = _quoted(entity)
-        used_entities.add(entities[name])
+        entities[node] = _quoted(entity)
+        used_entities.add(entities[node])
     return entities
 
 
@@ -75,9 +104,9 @@ def _word(name: str) -> str:
     return f"_{word}" if _KEY.match(word) or not re.match(r"[^\W\d]", word) else word
 
 
-def _relation(relation: Relation, entities: Mapping[str, str]) -> str:
+def _relation(relation: Relation, entities: Mapping[_Node, str]) -> str:
     label = relation.label or ", ".join(relation.columns) or "nested in"
-    return f"{entities[relation.other]} ||--o{{ {entities[relation.table]} : {_quoted(label)}"
+    return f"{entities[relation.other, None]} ||--o{{ {entities[relation.table, None]} : {_quoted(label)}"
 
 
 def _quoted(text: str) -> str:

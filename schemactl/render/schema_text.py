@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
 
 from rich.console import RenderableType
 from rich.text import Text
 from rich.tree import Tree
 
+from schemactl.formats._readers import ReaderNames, ReadersByColumn, readers_in_words
 from schemactl.formats._tables import data_tables
 from schemactl.inference.lineage import Sources
 from schemactl.render.console import FAINT, NAME, WARNING, Look, named, print_sections
@@ -25,13 +26,20 @@ Shown = tuple[Schema, str, Sources]
 """A schema, its origin, and where its tables and columns come from; tables of a destination may have no hash."""
 
 
-def print_schemas(schemas: Sequence[Shown], look: Look) -> str:
+ReadersBySchema: TypeAlias = Mapping[str, ReadersByColumn]
+"""The readers of columns by the schema's name."""
+
+
+def print_schemas(schemas: Sequence[Shown], look: Look, readers: ReadersBySchema | None = None) -> str:
     """Return the text of ``schemactl show``. Verbose: dlt's own tables and columns too."""
-    return print_sections([list(_schema(*shown_schema, look)) for shown_schema in schemas], look)
+    readers = readers or {}
+    sections = [list(_schema(*shown_schema, look, readers.get(shown_schema[0].name, {}))) for shown_schema in schemas]
+    return print_sections(sections, look)
 
 
-def schemas_document(schemas: Sequence[Shown]) -> dict[str, Any]:
+def schemas_document(schemas: Sequence[Shown], readers: ReadersBySchema | None = None) -> dict[str, Any]:
     """Return the JSON document of ``schemactl show``."""
+    readers = readers or {}
     return {
         "schemas": [
             {
@@ -39,7 +47,9 @@ def schemas_document(schemas: Sequence[Shown]) -> dict[str, Any]:
                 "version": schema.version if schema.version_hash else None,
                 "hash": schema.version_hash or None,
                 "origin": origin,
-                "tables": [_table_document(table, sources) for table in schema.tables.values()],
+                "tables": [
+                    _table_document(table, sources, readers.get(schema.name, {})) for table in schema.tables.values()
+                ],
             }
             for schema, origin, sources in schemas
         ]
@@ -78,7 +88,9 @@ def describe_size(schema: Schema) -> str:
     return f"{counted(len(tables), 'table')}, {counted(columns, 'column')}"
 
 
-def _schema(schema: Schema, origin: str, sources: Sources, look: Look) -> Iterator[RenderableType]:
+def _schema(
+    schema: Schema, origin: str, sources: Sources, look: Look, readers: ReadersByColumn
+) -> Iterator[RenderableType]:
     size = ", ".join(filter(None, (describe_size(schema), describe_promotion(schema.settings))))
     versioned = f"version {schema.version}, {size}, hash {schema.version_hash}"
     yield named(schema.name, versioned if schema.version_hash else size)
@@ -93,6 +105,8 @@ def _schema(schema: Schema, origin: str, sources: Sources, look: Look) -> Iterat
         for column in table.columns.values():
             if look.is_verbose or not column.name.startswith(prefix):
                 line = Text(f"{show_name(column.name)}: {escape(describe_column(column))}")
+                if words := readers_in_words(readers.get((table.name, column.name))):
+                    line.append(f", {escape(words)}", style=FAINT)
                 branch.add(_fed(line, sources.get((table.name, column.name))))
     if branches:
         yield tree
@@ -120,7 +134,7 @@ def _fed(line: Text, paths: Sequence[str] | None) -> Text:
     return line.append(f" from {show_sources(paths)}", style=FAINT) if paths else line
 
 
-def _table_document(table: Table, sources: Sources) -> dict[str, Any]:
+def _table_document(table: Table, sources: Sources, readers: ReadersByColumn) -> dict[str, Any]:
     return {
         "name": table.name,
         "parent": table.parent,
@@ -132,6 +146,7 @@ def _table_document(table: Table, sources: Sources) -> dict[str, Any]:
                 "data_type": str(column.data_type) if column.data_type else None,
                 "nullable": column.nullable,
                 "sources": list(sources.get((table.name, column.name), ())),
+                "readers": _readers_document(readers.get((table.name, column.name))),
                 "hints": {
                     key: value for key, value in column.properties.items() if key not in ("data_type", "nullable")
                 },
@@ -139,3 +154,7 @@ def _table_document(table: Table, sources: Sources) -> dict[str, Any]:
             for column in table.columns.values()
         ],
     }
+
+
+def _readers_document(readers: ReaderNames | None) -> dict[str, Any] | None:
+    return None if readers is None else {"answer": readers.answer, "names": list(readers.names)}

@@ -20,13 +20,13 @@ from typing import Literal
 
 from schemactl.cli.completing import complete_formats
 from schemactl.cli.declarations import Group, flag, option
-from schemactl.cli.options import STDOUT, CommonOptions, ref, sql_dialect
+from schemactl.cli.options import STDOUT, ShownReadersOptions, ref, sql_dialect
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode, InputError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options(CommonOptions):
+class Options(ShownReadersOptions):
     reference: str = ref("REF", "The schema. A folder or a revision with several schemas needs `--output DIR`.")
     to: str = option("The format to write.", metavar="FORMAT", completes=complete_formats, default="dlt")
     output: str | None = option(
@@ -75,6 +75,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         data=Path(options.data) if options.data else None,
         dialect=options.dialect,
         has_foreign_keys=options.foreign_keys,
+        readers=options.reader_sources(),
     )
     for exported in export(request):
         if not options.quiet:

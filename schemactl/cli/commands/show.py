@@ -14,15 +14,16 @@ Examples:
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from schemactl.cli.declarations import flag
-from schemactl.cli.options import CommonOptions, ref, text_or_json
+from schemactl.cli.options import ShownReadersOptions, ref, text_or_json
 from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options(CommonOptions):
+class Options(ShownReadersOptions):
     reference: str | None = ref("[REF]", "The schema to show.")
     lineage: bool = flag("Show where in the data each table and column comes from.")
     format: str = text_or_json()
@@ -34,4 +35,10 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.render.schema_text import print_schemas, schemas_document
 
     schemas = find_shown(options.reference or "import:", options.schemas_folder, has_lineage=options.lineage)
-    return write_report(terminal, options, schemas, schemas_document, print_schemas)
+    readers = None
+    if sources := options.reader_sources():
+        from schemactl.flows.readers import show_readers
+
+        readers = {schema.name: show_readers(sources, schema) for schema, _, _ in schemas}
+    document = partial(schemas_document, readers=readers)
+    return write_report(terminal, options, schemas, document, partial(print_schemas, readers=readers))

@@ -1,0 +1,43 @@
+"""The readers of columns, as formats for people show them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+MOST_NAMES: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderNames:
+    """The readers of a column.
+
+    Attributes:
+        answer: ``read``, ``not read`` or ``cannot tell``.
+        names: the readers, or the readers that may read it if the answer is ``cannot tell``.
+    """
+
+    answer: str
+    names: tuple[str, ...] = ()
+
+
+ReadersByColumn: TypeAlias = Mapping[tuple[str, str], ReaderNames]
+"""The readers of the columns of a schema, by table and column."""
+
+
+def readers_in_words(readers: ReaderNames | None) -> str:
+    """Return the first names of the readers of a column; empty if its readers are unknown.
+
+    >>> readers_in_words(ReaderNames("read", ("a.sql", "b.sql")))
+    'read by a.sql, b.sql'
+    >>> readers_in_words(ReaderNames("cannot tell", tuple("abcdefg")))
+    'cannot tell: a, b, c, d, e and 2 more'
+    """
+    if readers is None:
+        return ""
+    if not readers.names:
+        return readers.answer
+    names = ", ".join(readers.names[:MOST_NAMES])
+    more = f" and {len(readers.names) - MOST_NAMES:,} more" if len(readers.names) > MOST_NAMES else ""
+    return f"{'read by ' if readers.answer == 'read' else f'{readers.answer}: '}{names}{more}"
