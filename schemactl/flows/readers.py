@@ -64,11 +64,11 @@ def read_readers(
     """Return the readers of a schema's tables; ``schemas`` may contain several versions of the schema.
 
     Args:
-        sources: of the readers.
-        name: of the schema, and of its dataset if the source names none.
+        sources: the sources of the readers.
+        name: the name of the schema, and of its dataset unless the source names one.
         schemas: the versions.
         files: the files that hold the readers; None for the files on disk.
-        base_files: the files that held the readers before the change under review; None if it is no review, or the
+        base_files: the files that held the readers before the change under review; None without a review, or if the
             base is in no git revision.
 
     Raises:

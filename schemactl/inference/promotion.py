@@ -250,4 +250,4 @@ def _survival(values: int, rows: int | None) -> str:
     new = f"all {values:,} values survive" if values != 1 else "the value survives"
     if rows is None:
         return new
-    return f"{new}, and those of {counted(rows, 'stored row')}"
+    return f"{new}, and so do {counted(rows, 'stored row')}"

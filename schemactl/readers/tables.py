@@ -18,7 +18,7 @@ _PATTERN: Final = re.compile(r"(\w+)\*(?=[`\s]|$)")
 
 @dataclass(frozen=True)
 class ReadTables:
-    """The tables that queries may read: ``DATASET.table``, or the table's name alone.
+    """The tables that queries may read: ``DATASET.table``, or the bare table name.
 
     Attributes:
         columns: the names of each table's columns, in order.

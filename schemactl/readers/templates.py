@@ -20,10 +20,10 @@ VALUE: Final = "template_value"
 
 
 def fill_in(text: str) -> tuple[str, int | None]:
-    """Return SQL without templates, and the line of the first template that may be any SQL; None if there is none.
+    """Return SQL without templates, and the line of the first template that may be any SQL, or None.
 
-    >>> fill_in("select id from {{ source('raw', 'orders') }} where day = '{{ ds }}'")
-    ("select id from raw.orders where day = 'template_value'", None)
+    >>> fill_in("select '{{ ds }}' from {{ source('raw', 'orders') }}")
+    ("select 'template_value' from raw.orders", None)
     >>> fill_in("select {{ columns(1) }} from t")
     ('select template_value from t', 1)
     """

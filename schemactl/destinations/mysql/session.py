@@ -99,7 +99,7 @@ class MySqlSession(Session):
         return without_width(column_type(column))
 
     def stores(self, stored_type: str, column: Column) -> bool:
-        # A migration makes no keys, so its texts have no length: `longtext` where a load has `varchar(128)`.
+        # A migration makes no keys, so its texts have no length: `longtext` instead of a load's `varchar(128)`.
         is_long_text = column.data_type is DataType.TEXT and stored_type == "longtext"
         return is_long_text or stored_type == self.column_type(column)
 

@@ -129,7 +129,7 @@ class _Project:
         return {name: tuple(names) for name, names in children.items()}
 
     def _behind(self, node_id: str) -> list[str]:
-        """Return what depends on a node, directly or through others, nearest first; tests are not named."""
+        """Return the names of direct and indirect dependents of a node, nearest first, without tests."""
         names: dict[str, None] = {}
         waiting = list(self._children.get(node_id, ()))
         for name in waiting:
@@ -183,7 +183,7 @@ class _Project:
         missing = [table for table in sources if not readership.uses_of(table) and not readership.blind_for(table)]
         if missing:
             readership = merge((readership, _blind(reader, "compiled SQL that does not name the source", missing)))
-        # Lines are those of the compiled text; the file has the same ones if filling in moves none.
+        # Line numbers refer to the compiled text; the file has the same ones unless filling in moves lines.
         if fill_in(raw)[0].count("\n") == compiled.count("\n"):
             return readership
         return _without_lines(readership)
