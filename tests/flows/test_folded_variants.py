@@ -132,3 +132,25 @@ def test_an_integer_that_a_double_would_change_refuses_the_fold(shop: Shop, dest
     assert apply(destination).outcome is Outcome.DONE
     if not destination.startswith("sqlite:"):  # it keeps 0.5 as a double, which is no decimal when it is read
         assert rows(destination, "orders", "id", "score") == [(1, Decimal(2**53 + 1)), (2, Decimal("0.5"))]
+
+
+def test_rows_with_values_in_both_columns_refuse_the_fold(shop: Shop, loaded: str) -> None:
+    load(shop, loaded, "both.jsonl", {"id": 20, "score": 3, "score__v_double": 3.0})
+    before = rows(loaded, "orders", "id", "score", "score__v_double")
+    assert (20, 3, 3.0) in before
+    fold("orders.score__v_double")
+
+    assert blockers(loaded) == ["1 row of `orders` holds values in both `score` and `score__v_double`"]
+    assert apply(loaded).outcome is Outcome.REFUSED
+    assert rows(loaded, "orders", "id", "score", "score__v_double") == before
+
+
+def test_an_undo_that_would_change_a_later_value_is_refused(shop: Shop, loaded: str) -> None:
+    fold("orders.score__v_double")
+    assert apply(loaded).outcome is Outcome.DONE
+    load(shop, loaded, "last.jsonl", {"id": 9, "score": 2.5})
+
+    report = undo(loaded)
+
+    assert report.outcome is Outcome.REFUSED
+    assert (9, 2.5) in rows(loaded, "orders", "id", "score")
