@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     import pyarrow
 
     from schemactl.migration.abilities import Abilities
-    from schemactl.migration.records import Blocker, Patience, Run, StepRecord, Unfit, Version, ViewScript
+    from schemactl.migration.records import Blocker, Fill, Patience, Run, StepRecord, Unfit, Version, ViewScript
     from schemactl.migration.steps import Backfill, ChangeType, FillColumn, FoldVariant, RewriteTable, Step
     from schemactl.normalization.package import Among, LedgerEntry, LoadPackage, PastLoads
     from schemactl.progress import Progress
@@ -417,6 +417,16 @@ class MigrationSession(ABC):
         """
         message = f"`{self.origin}` does not support `--sample`"
         raise InputError(message, hint="read all rows without `--sample`, or no rows with `--skip-rows`")
+
+    @abstractmethod
+    def fills(self, table: str, columns: Sequence[str], load_column: str | None) -> tuple[Fill, ...]:
+        """Return how many rows of a table hold a value in each of some columns.
+
+        Args:
+            table: its current name.
+            columns: their current names.
+            load_column: the column that holds the load ID of a row; None if rows have no load ID.
+        """
 
     @abstractmethod
     def overlaps(self, step: FoldVariant) -> Unfit:

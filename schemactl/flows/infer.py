@@ -25,6 +25,7 @@ from schemactl.flows.root_tables import (
     with_empty,
 )
 from schemactl.flows.schemas import Opened, open_schemas, save
+from schemactl.inference.advice import suggest_folds
 from schemactl.inference.evidence import FileEvidence, Position, merge, observe
 from schemactl.inference.identifiers import SystemNames
 from schemactl.inference.masking import hide_values
@@ -183,8 +184,9 @@ class CollectedData:
     hint: str = ""
 
     def complete(self, report: InferenceReport) -> InferenceReport:
-        """Return a report with how the data was read."""
-        hints = (*report.hints, self.hint) if self.hint else report.hints
+        """Return a report with how the data was read, and with the hints about the whole schema."""
+        folds = suggest_folds(report.schema) if report.schema is not None else ()
+        hints = (*report.hints, *folds, *((self.hint,) if self.hint else ()))
         return replace(report, reading=self.reading, hints=hints)
 
 

@@ -22,6 +22,8 @@ from schemactl.schema.personal import is_personal
 from schemactl.schema.record_selection import SETTING, RecordSelection, stored_selection
 from schemactl.schema.text_looks import Look, look_of
 from schemactl.schema.types import DataType, Schema, Table
+from schemactl.schema.variants import find_variants
+from schemactl.schema.wording import counted
 
 _MOST_NAMES: Final = 3
 """Columns that a hint names."""
@@ -77,6 +79,14 @@ def suggest_migration(before: Schema, promotions: Sequence[PromotionFinding]) ->
             f"`schemactl migrate apply {before.name} --to DEST` counts and converts the stored values of "
             f"{_first_names(names)}; so does the next load with the same contract"
         )
+
+
+def suggest_folds(schema: Schema) -> Iterator[str]:
+    """Name the command that folds variants whose values a type other than text holds together with their column's."""
+    naming = naming_of(schema)
+    groups = [group for table in schema.tables.values() for group in find_variants(table, naming)]
+    if count := sum(len(group.foldable) for group in groups):
+        yield f"{counted(count, 'variant')} of `{schema.name}` could fold: `schemactl edit {schema.name} --fold-all`"
 
 
 def describe_selection(before: Schema, after: Schema) -> Iterator[str]:

@@ -65,6 +65,21 @@ class Unfit:
 
 
 @dataclass(frozen=True, slots=True)
+class Fill:
+    """How many rows hold a value in a column.
+
+    Attributes:
+        values: rows that hold one.
+        rows: all rows of the table.
+        first_load: the smallest load ID of the rows that hold one; None if rows have no load ID.
+    """
+
+    values: int = 0
+    rows: int = 0
+    first_load: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Blocker:
     """A reason that prevents a step whatever the values are: the kind of its table, or what depends on the table.
 

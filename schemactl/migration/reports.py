@@ -9,7 +9,7 @@ from schemactl.migration.custom_sql import OwnSql
 from schemactl.migration.migration_files import Migration, Problem
 from schemactl.migration.migration_plan import MigrationPlan, Place
 from schemactl.migration.planner import PlannedStep
-from schemactl.migration.records import Run, Version
+from schemactl.migration.records import Fill, Run, Version
 from schemactl.schema.changes import Change, ColumnAdded
 
 
@@ -139,6 +139,23 @@ class PastRun:
 
 
 @dataclass(frozen=True, slots=True)
+class StoredVariant:
+    """A variant column of a destination.
+
+    Attributes:
+        home: the column that it was made for.
+        fill: None if no rows were read.
+        is_foldable: whether the schema has both columns, and a type other than text holds their values.
+    """
+
+    table: str
+    column: str
+    home: str
+    fill: Fill | None
+    is_foldable: bool
+
+
+@dataclass(frozen=True, slots=True)
 class StatusReport:
     """The state of a destination.
 
@@ -151,6 +168,7 @@ class StatusReport:
         runs: the last lines of the ledger, the newest one first.
         variants: columns for values that do not fit another column, which the schema lacks so far.
         waiting_records: rejected records that wait in its table of rejects.
+        stored_variants: all variant columns of the destination, by table.
     """
 
     place: Place
@@ -162,6 +180,7 @@ class StatusReport:
     variants: tuple[ColumnAdded, ...] = ()
     waiting_records: int = 0
     is_of_ledger: bool = False
+    stored_variants: tuple[StoredVariant, ...] = ()
 
     @property
     def unfinished(self) -> PastRun | None:

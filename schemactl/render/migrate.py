@@ -25,6 +25,7 @@ from schemactl.render.console import (
     WARNING,
     Look,
     indented,
+    more,
     print_line,
     print_sections,
     show_hint,
@@ -244,6 +245,7 @@ def _comment(text: str) -> str:
 
 
 _MOST_RUNS = 5
+_MOST_VARIANTS = 12
 _WAYS_ON = "`apply` ends it, `rollback` undoes it"
 
 
@@ -258,7 +260,8 @@ def print_status(report: reports.StatusReport, look: Look) -> str:
     if report.waiting_records:
         count = counted(report.waiting_records, "rejected record")
         waiting = [warning("rejects", f"{count} waiting"), *show_hint("`schemactl rejects list` shows them")]
-    return print_sections((list(_state(report)), pending, drift, waiting, runs, [_verdict(report)]), look)
+    variants = list(_stored_variants(report, look))
+    return print_sections((list(_state(report)), pending, drift, variants, waiting, runs, [_verdict(report)]), look)
 
 
 def print_verified(report: reports.VerifyReport, look: Look) -> str:
@@ -368,6 +371,26 @@ def _drift(changes: Sequence[Change], variants: Sequence[ColumnAdded] = ()) -> I
     for variant in variants:
         name = f"`{variant.table}.{variant.column.name}`"
         yield warning("variant", escape(f"{name} is for values that do not fit; the schema does not have it yet"))
+
+
+def _stored_variants(report: reports.StatusReport, look: Look) -> Iterator[RenderableType]:
+    listed = report.stored_variants if look.is_verbose else report.stored_variants[:_MOST_VARIANTS]
+    for variant in listed:
+        name, home, fill = f"`{variant.table}.{variant.column}`", f"`{variant.home}`", variant.fill
+        text = f"{name} of {home}"
+        if fill is not None:
+            share = f"{fill.values / fill.rows:.1%}" if fill.rows else "0.0%"
+            since = f", since load {fill.first_load}" if fill.first_load else ""
+            text += f": {fill.values:,} of {counted(fill.rows, 'row')} ({share}){since}"
+        yield warning("variant", escape(text))
+    if len(report.stored_variants) > len(listed):
+        yield more(len(report.stored_variants) - len(listed), "variant")
+    foldable = sum(variant.is_foldable for variant in report.stored_variants)
+    schema_name = report.target.schema_name if report.target else None
+    if foldable and schema_name:
+        yield from show_hint(
+            f"{counted(foldable, 'variant')} of `{schema_name}` could fold: `schemactl edit {schema_name} --fold-all`"
+        )
 
 
 def _runs(runs: Sequence[reports.PastRun], look: Look) -> Iterator[RenderableType]:

@@ -19,7 +19,7 @@ _SHOWN: Final[Shown] = {
     "PlanReport": "plan done is_recorded counted not_undone refusals=blockers",
     "Counted": "number count examples",
     "PlanBlocker": "obstacle=kind message hint numbers",
-    "StatusReport": "place is_settled there target pending=planned drift variants runs waiting_records",
+    "StatusReport": "place is_settled there target pending=planned drift variants stored_variants runs waiting_records",
     "PastRun": "plan_hash=run.plan_hash before=run.from_hash after=run.to_hash who=run.who started=run.started "
     "finished=run.finished state done steps",
     "Version": "name=schema_name version version_hash at=inserted_at",

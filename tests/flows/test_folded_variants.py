@@ -12,11 +12,13 @@ from loading_shop import Shop
 
 from schemactl.flows.edit import edit_import
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
+from schemactl.flows.migrate.inspection import find_status
 from schemactl.flows.migrate.plan import PlanRequest, plan_migration
 from schemactl.flows.migrate.rollback import RollbackRequest, rollback
 from schemactl.flows.sync import sync_schemas
 from schemactl.flows.target import find_destination
 from schemactl.migration.options import PlanOptions
+from schemactl.migration.records import Fill
 from schemactl.migration.reports import ApplyReport, Outcome, RollbackReport
 from schemactl.schema.edits import Edits
 from schemactl.schema.hints import Hints, parse_column
@@ -154,3 +156,35 @@ def test_an_undo_that_would_change_a_later_value_is_refused(shop: Shop, loaded: 
 
     assert report.outcome is Outcome.REFUSED
     assert (9, 2.5) in rows(loaded, "orders", "id", "score")
+
+
+def test_a_load_says_once_that_variants_could_fold(shop: Shop) -> None:
+    source = shop.write("all.jsonl", *FIRST, *LATER)
+    report = shop.load(source)
+    assert report.inference is not None
+    folds = [hint for hint in report.inference.hints if "could fold" in hint]
+    assert folds == ["2 variants of `shop` could fold: `schemactl edit shop --fold-all`"]
+
+    fold(folds_all=True)
+    assert apply("parquet:warehouse").outcome is Outcome.DONE
+    report = shop.load(source)
+    assert report.inference is not None
+    assert [hint for hint in report.inference.hints if "could fold" in hint] == []
+
+
+def test_status_lists_variants_with_their_share_and_first_load(shop: Shop, loaded: str) -> None:
+    load_ids = [load_id for (load_id,) in rows(loaded, "orders", "_dlt_load_id")]
+
+    report = find_status("shop", loaded, SCHEMAS, PlanOptions())
+
+    score, size = sorted(report.stored_variants, key=lambda variant: variant.table)
+    assert (score.table, score.column, score.home) == ("orders", "score__v_double", "score")
+    assert score.fill == Fill(3, 8, max(load_ids))
+    assert (size.table, size.column, size.fill) == ("orders__items", "size__v_double", Fill(1, 3, None))
+    assert score.is_foldable
+
+    fold(folds_all=True)
+    pending = find_status("shop", loaded, SCHEMAS, PlanOptions(), looks_at_rows=False)
+    assert [(variant.fill, variant.is_foldable) for variant in pending.stored_variants] == [(None, False)] * 2
+    assert apply(loaded).outcome is Outcome.DONE
+    assert find_status("shop", loaded, SCHEMAS, PlanOptions()).stored_variants == ()

@@ -16,6 +16,7 @@ from schemactl.destinations._lake.files import Alter
 from schemactl.destinations._lake.rewriting import (
     ROW_KEY,
     Rewritten,
+    count_fills,
     count_nulls,
     count_overlaps,
     count_values,
@@ -31,7 +32,7 @@ from schemactl.errors import DestinationError, InputError
 from schemactl.migration import statements
 from schemactl.migration.abilities import Abilities
 from schemactl.migration.effects import apply_to_model
-from schemactl.migration.records import Blocker, Unfit
+from schemactl.migration.records import Blocker, Fill, Unfit
 from schemactl.migration.statements import CastOnly, Engine
 from schemactl.migration.steps import (
     AddPrimaryKey,
@@ -284,6 +285,11 @@ class LakeMigration(Ledger, Generic[T]):
                 raise DestinationError(f"`{self.origin}` does not enforce unique values")
             case _:
                 return Unfit()
+
+    def fills(self, table: str, columns: Sequence[str], load_column: str | None) -> tuple[Fill, ...]:
+        loads = () if load_column is None else (load_column,)
+        batches = self.table(table).batches(list(dict.fromkeys((*columns, *loads))))
+        return count_fills(columns, load_column, batches)
 
     def overlaps(self, step: FoldVariant) -> Unfit:
         source, target = step.source.name, step.target.name

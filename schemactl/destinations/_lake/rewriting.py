@@ -17,7 +17,7 @@ from schemactl.destinations._catalogue import driver
 from schemactl.destinations._migration.unfit import count_query, undo_query, undone_of, unfit_of
 from schemactl.errors import DestinationError
 from schemactl.examples import shown_error
-from schemactl.migration.records import MOST_EXAMPLES, Example, Unfit
+from schemactl.migration.records import MOST_EXAMPLES, Example, Fill, Unfit
 from schemactl.migration.statements import new_column, values_after
 from schemactl.migration.steps import (
     AddColumn,
@@ -124,6 +124,25 @@ def count_nulls(column: str, keys: Sequence[str], batches: Iterator[pyarrow.Reco
     """Return how many rows have null in a column; arguments as in ``count_values``."""
     prepared = (_given(batch, column, keys) for batch in batches)
     return _added_up(_chosen(rows, rows.column(_VALUE).is_null()) for rows in prepared)
+
+
+def count_fills(
+    columns: Sequence[str], load_column: str | None, batches: Iterator[pyarrow.RecordBatch]
+) -> tuple[Fill, ...]:
+    """Return how many rows hold a value in each of some columns; see ``MigrationSession.fills``."""
+    import pyarrow.compute as compute
+
+    rows, values = 0, dict.fromkeys(columns, 0)
+    first_loads: dict[str, str] = {}
+    for batch in batches:
+        rows += batch.num_rows
+        for name in columns:
+            is_filled = batch.column(name).is_valid()
+            values[name] += is_filled.true_count
+            if load_column is not None and is_filled.true_count:
+                load = str(compute.min(batch.column(load_column).filter(is_filled)).as_py())
+                first_loads[name] = min(first_loads.get(name, load), load)
+    return tuple(Fill(values[name], rows, first_loads.get(name)) for name in columns)
 
 
 def count_overlaps(first: str, second: str, keys: Sequence[str], batches: Iterator[pyarrow.RecordBatch]) -> Unfit:

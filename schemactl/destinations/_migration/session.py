@@ -26,7 +26,7 @@ from schemactl.destinations._session import Relation, Session
 from schemactl.destinations._sql_bookkeeping import Bookkeeping
 from schemactl.errors import DestinationError, InputError
 from schemactl.migration.custom_sql import DATASET
-from schemactl.migration.records import MOST_EXAMPLES, Example, Unfit
+from schemactl.migration.records import MOST_EXAMPLES, Example, Fill, Unfit
 from schemactl.migration.statements import COPY_PREFIX, Engine, Retype, assignment_of, by_one_copy, retype_of
 from schemactl.migration.steps import (
     KEPT_PREFIX,
@@ -281,6 +281,17 @@ class SqlMigration(Ledger, Generic[D]):
             relation = self._relation(name)
             query = self.sampled(table, relation, share)
             return self._count(step, table if query is None else f"({query}) AS sampled", relation)
+
+    def fills(self, table: str, columns: Sequence[str], load_column: str | None) -> tuple[Fill, ...]:
+        counts = ["count(*)"]
+        for name in map(self.engine.name, columns):
+            load = "NULL" if load_column is None else self.engine.name(load_column)
+            counts += (f"count({name})", f"min(CASE WHEN {name} IS NOT NULL THEN {load} END)")
+        with self.database.wrap_errors("count the values of variants"):
+            ((rows, *figures),) = self.database.query(f"SELECT {', '.join(counts)} FROM {qualify(self.place, table)}")
+        return tuple(
+            Fill(values, rows, _decoded(load)) for values, load in zip(figures[::2], figures[1::2], strict=True)
+        )
 
     def overlaps(self, step: FoldVariant) -> Unfit:
         table, relation = qualify(self.place, step.table), self._relation(step.table)

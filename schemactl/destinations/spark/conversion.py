@@ -27,7 +27,7 @@ from schemactl.destinations.spark.tables import Change, Filled
 from schemactl.destinations.spark.types import spark_type, stored_type
 from schemactl.engine.spark.sql import quoted
 from schemactl.errors import DestinationError
-from schemactl.migration.records import MOST_EXAMPLES, Example, Unfit
+from schemactl.migration.records import MOST_EXAMPLES, Example, Fill, Unfit
 from schemactl.migration.statements import Retype, new_column, retype_of
 from schemactl.migration.statements import constant as stored_constant
 from schemactl.migration.steps import (
@@ -171,6 +171,16 @@ def count_unfit(step: Step, frame: DataFrame, share: float, unless_filled: Seque
         case _:
             return Unfit()
     return _counted(_sampled(frame, share), value, is_bad)
+
+
+def count_fills(frame: DataFrame, columns: Sequence[str], load_column: str | None) -> tuple[Fill, ...]:
+    """Return how many rows hold a value in each of some columns; see ``MigrationSession.fills``."""
+    load = F.lit(None).cast("string") if load_column is None else _value(load_column).cast("string")
+    figures = [F.count(F.lit(1))]
+    for name in columns:
+        figures += (F.count(_value(name)), F.min(F.when(_value(name).isNotNull(), load)))
+    rows, *counts = frame.agg(*figures).collect()[0]
+    return tuple(Fill(values, rows, first) for values, first in zip(counts[::2], counts[1::2], strict=True))
 
 
 def count_overlaps(step: FoldVariant, frame: DataFrame) -> Unfit:

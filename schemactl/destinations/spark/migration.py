@@ -25,7 +25,13 @@ from schemactl.destinations.spark import tables as catalog
 from schemactl.destinations.spark.address import NAMES, read_address
 from schemactl.destinations.spark.catalogue import read_namespace, settle
 from schemactl.destinations.spark.commit import recover
-from schemactl.destinations.spark.conversion import changes_of, count_not_undone, count_overlaps, count_unfit
+from schemactl.destinations.spark.conversion import (
+    changes_of,
+    count_fills,
+    count_not_undone,
+    count_overlaps,
+    count_unfit,
+)
 from schemactl.destinations.spark.lease import leased
 from schemactl.destinations.spark.merge import configured
 from schemactl.destinations.spark.statements import engine_of, is_same_type
@@ -35,7 +41,7 @@ from schemactl.engine.spark.session.opening import running_session
 from schemactl.engine.spark.sql import quoted
 from schemactl.errors import InputError
 from schemactl.migration.abilities import ON_FILES, Abilities
-from schemactl.migration.records import NO_PATIENCE, Blocker, Patience, Unfit
+from schemactl.migration.records import NO_PATIENCE, Blocker, Fill, Patience, Unfit
 from schemactl.migration.statements import Retype, by_one_copy
 from schemactl.migration.steps import (
     ChangeType,
@@ -179,6 +185,10 @@ class SparkMigration(Ledger):
     def unfit(self, step: Step, share: float = 1.0, unless_filled: Sequence[str] = ()) -> Unfit:
         with wrap_errors(_COUNTING):
             return count_unfit(step, self._rows(step.table_name), share, unless_filled)
+
+    def fills(self, table: str, columns: Sequence[str], load_column: str | None) -> tuple[Fill, ...]:
+        with wrap_errors(_COUNTING):
+            return count_fills(self._rows(table), columns, load_column)
 
     def overlaps(self, step: FoldVariant) -> Unfit:
         with wrap_errors(_COUNTING):

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 
-from schemactl.destinations import MigrationSession
+from schemactl.destinations import MigrationSession, name_limits
 from schemactl.errors import InputError
 from schemactl.flows.migrate.counting import example_texts
 from schemactl.flows.migrate.drift import Drift, complete_tables, find_drift, misplaced_values
@@ -22,7 +22,7 @@ from schemactl.flows.references import Referred, comparable, reported
 from schemactl.flows.rejects import count_waiting
 from schemactl.flows.target import migratable
 from schemactl.inference.sample import Sample
-from schemactl.migration.comparison import is_bookkeeping
+from schemactl.migration.comparison import is_bookkeeping, spelled_as
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.plan_documents import mark_in
 from schemactl.migration.records import Run, RunState, StepState, Version
@@ -34,6 +34,7 @@ from schemactl.migration.reports import (
     PastRun,
     PlanReport,
     StatusReport,
+    StoredVariant,
     VerifyReport,
 )
 from schemactl.migration.steps import AddPrimaryKey, AddUnique, ChangeType, SetNotNull, Step
@@ -42,17 +43,26 @@ from schemactl.progress import Progress, no_progress
 from schemactl.schema.diff import diff
 from schemactl.schema.dispositions import named
 from schemactl.schema.hash import bump
+from schemactl.schema.naming import naming_of
 from schemactl.schema.structure import typed_columns
 from schemactl.schema.templates import new_schema
-from schemactl.schema.types import Schema
+from schemactl.schema.types import VARIANT_ENDINGS, Schema
+from schemactl.schema.variants import folded_type, home_of
 from schemactl.store.folder import SchemasPlace
 
 
-def find_status(reference: str | None, to: str | None, schemas: SchemasPlace, options: PlanOptions) -> StatusReport:
+def find_status(
+    reference: str | None,
+    to: str | None,
+    schemas: SchemasPlace,
+    options: PlanOptions,
+    *,
+    looks_at_rows: bool = True,
+) -> StatusReport:
     """Return the state of a destination; nothing is written.
 
     ``reference`` is a REF; None for the schema of an unfinished run, or else of the ledger. The options decide how
-    pending steps are planned.
+    pending steps are planned. ``looks_at_rows``: whether the values of variant columns are counted.
     """
     target = migratable(to)
     goal_schema = find_goal_schema(reference, schemas) if reference else None
@@ -82,8 +92,43 @@ def find_status(reference: str | None, to: str | None, schemas: SchemasPlace, op
             ),
             runs=tuple(past_run(session, run) for run in reversed(state.runs)),
             is_of_ledger=goal_schema is None and begun is None,
+            stored_variants=tuple(stored_variants(state, schema, looks_at_rows=looks_at_rows)),
         )
     return replace(report, waiting_records=count_waiting(target, schema or new_schema(name)))
+
+
+def stored_variants(state: DestinationState, schema: Schema | None, *, looks_at_rows: bool) -> Iterator[StoredVariant]:
+    """Yield the variant columns of a destination by table, if a schema says which naming convention made them."""
+    known_schemas = [known for known in (state.ledger_schema, schema) if known is not None]
+    if not known_schemas:
+        return
+    naming = naming_of(known_schemas[-1])
+    catalogue = spelled_as(
+        state.catalogue.schema, known_schemas[0], name_limits(state.target.destination, state.target.url)
+    )
+    for name, table in catalogue.tables.items():
+        marked = {
+            column.name
+            for known in known_schemas
+            if name in known.tables
+            for column in known.tables[name].columns.values()
+            if column.is_variant
+        }
+        variants = [
+            (column, home)
+            for column in table.columns.values()
+            if (column.name in marked or column.name.lower().endswith(VARIANT_ENDINGS))
+            and (home := home_of(column, table, naming)) is not None
+        ]
+        if not variants or is_bookkeeping(name):
+            continue
+        load_column = next((column for column in table.columns if column.lower() == "_dlt_load_id"), None)
+        names = [column.name for column, _ in variants]
+        fills = state.session.fills(name, names, load_column) if looks_at_rows else [None] * len(names)
+        for (column, home), fill in zip(variants, fills, strict=True):
+            is_stated = known_schemas[-1].column(name, column.name) is not None
+            is_foldable = is_stated and folded_type(home, [column]) is not None
+            yield StoredVariant(name, column.name, home.name, fill, is_foldable)
 
 
 def stated(schema: Schema) -> Version:

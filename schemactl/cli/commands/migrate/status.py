@@ -1,4 +1,4 @@
-"""Show current schema, pending steps, drift and past runs.
+"""Show current schema, pending steps, drift, variant columns and past runs.
 
 Compares the destination with REF. Without REF, compares it with the latest schema in its ledger, which shows only
 drift. With --dir, shows the applied and pending migrations of a folder; without --to, for all destinations in the
@@ -29,6 +29,7 @@ from schemactl.errors import ExitCode, InputError
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(FindingsOptions, PlanningOptions, FolderOptions):
     reference: str | None = ref("[REF]", "The schema. Default: the schema in the ledger.")
+    skip_rows: bool = flag("List variant columns without counting their values.")
     check: bool = flag("Exit with 1 if a step is pending or unfinished, or if there is drift.")
 
 
@@ -39,7 +40,13 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         return _print_standings(options, terminal, options.dir)
     from schemactl.flows.migrate.inspection import find_status
 
-    report = find_status(options.reference, options.to, options.schemas_folder, options.planning())
+    report = find_status(
+        options.reference,
+        options.to,
+        options.schemas_folder,
+        options.planning(),
+        looks_at_rows=not options.skip_rows,
+    )
     from schemactl.render.findings import render_findings, report_of_status
     from schemactl.render.migrate import print_status
     from schemactl.render.migrate_json import document
