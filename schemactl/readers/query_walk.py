@@ -99,6 +99,7 @@ class QueryWalk:
         blind: (table, column, reason, line) of what may be used; None for any column or table.
         table_uses: (table, line) of each table in FROM and JOIN.
         created: the results of the tables and views that the text creates, by name.
+        result: of the text's last query.
     """
 
     tables: ReadTables
@@ -107,6 +108,7 @@ class QueryWalk:
     blind: dict[tuple[str | None, str | None, str, int | None], None] = field(default_factory=dict)
     table_uses: dict[tuple[str, int | None], None] = field(default_factory=dict)
     created: dict[str, Relation] = field(default_factory=dict)
+    result: Relation = UNKNOWN
 
     def cannot_tell(self, table: str | None, column: str | None, reason: str, line: int | None) -> None:
         """Note that a column may be used; without one, any column of a table."""

@@ -32,9 +32,11 @@ _START: Final = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from schemactl.readers.sql_texts import serve; serve()"
 )
 
+_NO_USES: Final[Uses] = {name: [] for name in ("tables", "columns", "blind", "outputs")}
+
 _CLAUSES: Final = {clause.value: clause for clause in Clause}
 
-_ROW_LENGTHS: Final = {"tables": 2, "columns": 6, "blind": 4}
+_ROW_LENGTHS: Final = {"tables": 2, "columns": 6, "blind": 4, "outputs": 4}
 """Of the rows of ``Uses``."""
 
 
@@ -57,16 +59,18 @@ class SqlText:
 
 def read_sql_texts(texts: Sequence[SqlText]) -> list[Readership]:
     """Return the uses in each SQL text of one or several statements."""
+    return [readership_of(text.reader, uses) for text, uses in zip(texts, read_uses(texts), strict=True)]
+
+
+def read_uses(texts: Sequence[SqlText]) -> list[Uses]:
+    """Return the uses in each SQL text, without its reader."""
     texts_to_read = {
         number: replace(text, tables=text.tables.only(names))
         for number, text in enumerate(texts)
         if (names := text.tables.mentioned_in(text.text))
     }
-    readerships = [Readership()] * len(texts)
     uses_by_number = _uses_of(texts_to_read)
-    for number, uses in uses_by_number.items():
-        readerships[number] = _readership(texts[number].reader, uses)
-    return readerships
+    return [uses_by_number.get(number, _NO_USES) for number in range(len(texts))]
 
 
 def read_sql(text: str, reader: Reader, tables: ReadTables, dialect: str | None) -> Readership:
@@ -74,10 +78,12 @@ def read_sql(text: str, reader: Reader, tables: ReadTables, dialect: str | None)
     return read_sql_texts([SqlText(text, reader, tables, dialect)])[0]
 
 
-def _readership(reader: Reader, uses: Uses) -> Readership:
+def readership_of(reader: Reader, uses: Uses) -> Readership:
+    """Return uses as uses by a reader."""
     path = reader.location.path if reader.location else reader.name
     # A text has many uses on few lines.
-    locations = {line: Location(path, line) for rows in uses.values() for line in {row[-1] for row in rows}}
+    rows = (*uses["tables"], *uses["columns"], *uses["blind"])
+    locations = {line: Location(path, line) for line in {row[-1] for row in rows}}
     table_uses = [Use(reader, table, None, Clause.FROM, location=locations[line]) for table, line in uses["tables"]]
     column_uses = [
         Use(reader, table, column, _CLAUSES[clause], is_computed, is_positional, locations[line])

@@ -14,6 +14,7 @@ from schemactl.garbage_collection import paused_collector
 from schemactl.readers.statements import StatementWalk
 from schemactl.readers.tables import ReadTables
 from schemactl.readers.uses import MAX_SECONDS, TOO_LONG, Uses
+from schemactl.review.readers import Clause
 from schemactl.time_limit import time_limit
 from schemactl.type_systems.sql_fields import unlogged
 
@@ -50,6 +51,11 @@ def find_uses(text: str, tables: ReadTables, dialect: str | None) -> Uses:
         "tables": [list(row) for row in walk.table_uses],
         "columns": [list(row) for row in dict.fromkeys(columns)],
         "blind": [list(row) for row in walk.blind],
+        "outputs": [
+            [output.name, passage.table, passage.column, passage.clause is not Clause.STAR]
+            for output in walk.result.outputs
+            for passage in output.passages
+        ],
     }
 
 

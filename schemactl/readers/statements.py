@@ -18,7 +18,8 @@ class StatementWalk(QueryWalk):
     def statement(self, statement: exp.Expr, text: str) -> None:
         """Note the uses of a statement."""
         if type(statement) in _WRITES or isinstance(statement, (exp.Query, exp.Pivot, exp.Values)):
-            self.return_all(self.query(statement, Scope({})))
+            self.result = self.query(statement, Scope({}))
+            self.return_all(self.result)
         elif isinstance(statement, exp.Create):
             self._create(statement, text)
         else:

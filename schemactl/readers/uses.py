@@ -6,7 +6,8 @@ from typing import Any, Final
 
 Uses = dict[str, list[list[Any]]]
 """The rows of ``tables`` are (table, line), of ``columns`` (table, column, clause, is_computed, is_positional, line),
-of ``blind`` (table, column, reason, line)."""
+of ``blind`` (table, column, reason, line), of ``outputs`` (output, table, column, is_named): the columns that the
+result of the text's last query passes on, named by a query or only by ``*``."""
 
 MAX_SECONDS: Final = 5
 """Processor time for a text."""

@@ -77,6 +77,7 @@ class Use:
         is_computed: whether the column is an operand of an operator or function in the clause.
         is_positional: whether the result has a fixed list of columns: a branch of a union, the query of an insert.
         location: the line of the file, or of the view's SQL.
+        is_indirect: whether the reader reads the column by another reader, which names it and passes it on.
     """
 
     reader: Reader
@@ -86,9 +87,17 @@ class Use:
     is_computed: bool = False
     is_positional: bool = False
     location: Location | None = None
+    is_indirect: bool = False
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the column is only passed on."""
+        return self.clause in (Clause.SELECT, Clause.STAR) and not self.is_computed
 
     def breaks_by(self, effect: ReaderEffect) -> bool:
         """Return whether a change with this effect breaks the use."""
+        if self.is_indirect and effect in (ReaderEffect.REMOVED, ReaderEffect.ADDED):
+            return False  # it breaks the reader that names the column
         is_compared = self.is_computed or self.clause in (Clause.JOIN, Clause.WHERE, Clause.HAVING, Clause.QUALIFY)
         match effect:
             case ReaderEffect.NONE:

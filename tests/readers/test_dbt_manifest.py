@@ -190,3 +190,93 @@ def test_a_model_of_a_package_is_in_the_folder_of_the_package() -> None:
     content["metadata"]["project_name"] = "shop"
     locations = {item.reader.name: str(item.reader.location) for item in readership(json.dumps(content)).blind}
     assert locations["m"] == "dbt_packages/x/models/m.sql"
+
+
+def sql_node(name: str, sql: str, *parents: str, **more: Any) -> dict[str, dict[str, Any]]:
+    return {f"model.shop.{name}": node(name, *parents, schema="stage", raw_code=sql, compiled_code=sql, **more)}
+
+
+STAGING = sql_node("renamed", "select id, amount as euros, note from raw.orders", SOURCE)
+MART = sql_node("sums", "select sum(euros) as total\nfrom stage.renamed\nwhere note > 'a'", "model.shop.renamed")
+
+
+def breaking(effect: ReaderEffect, column: str, nodes: dict[str, dict[str, Any]]) -> list[tuple[str, list[int]]]:
+    """Return the readers that a change breaks, with lines."""
+    content = json.loads(manifest(**nodes))
+    del content["nodes"]["model.shop.stg_orders"]
+    broken = readership(json.dumps(content)).broken_by(effect, "orders", column)
+    return sorted((item.reader.name, [use.location.line for use in item.uses if use.location]) for item in broken)
+
+
+def test_a_retype_breaks_the_models_that_compute_a_column_which_another_model_passes_on() -> None:
+    nodes = STAGING | MART
+    assert breaking(ReaderEffect.RETYPED, "amount", nodes) == [("sums", [1])]
+    assert breaking(ReaderEffect.RETYPED, "note", nodes) == [("sums", [3])]
+    assert breaking(ReaderEffect.RETYPED, "id", nodes) == []
+
+
+def test_a_removal_breaks_the_model_that_names_the_column() -> None:
+    assert breaking(ReaderEffect.REMOVED, "amount", STAGING | MART) == [("renamed", [1])]
+
+
+def test_columns_are_followed_through_models_of_both_kinds() -> None:
+    base = sql_node("base", "select * from raw.orders", SOURCE)
+    middle = sql_node("middle", "select amount as cents, note from stage.base", "model.shop.base")
+    last = sql_node("last", "select cents / 100 as euros from stage.middle", "model.shop.middle")
+    nodes = base | middle | last
+    assert breaking(ReaderEffect.REMOVED, "amount", nodes) == [("middle", [1])]
+    assert breaking(ReaderEffect.RETYPED, "amount", nodes) == [("last", [1])]
+
+
+def test_a_star_passes_on_its_columns_without_excluded_and_computed_columns() -> None:
+    sql = "select * exclude (note, amount), lower(note) as note from raw.orders"
+    base = sql_node("base", sql, SOURCE)
+    mart = sql_node("mart", "select id + 1, upper(note), amount from stage.base", "model.shop.base")
+    content = json.loads(manifest(**base, **mart))
+    content["metadata"]["adapter_type"] = "duckdb"
+    uses = {(use.column, use.clause.value) for use in readership(json.dumps(content)).uses if use.reader.name == "mart"}
+    assert uses == {("id", "select")}
+
+
+def test_the_sql_of_an_ephemeral_model_is_read_in_the_models_that_contain_it() -> None:
+    inner = sql_node("inner", "select * from raw.orders", SOURCE, config={"materialized": "ephemeral"})
+    sql = "with __dbt__cte__inner as (select * from raw.orders) select note from __dbt__cte__inner where id > 1"
+    outer = sql_node("outer", sql, "model.shop.inner")
+    assert breaking(ReaderEffect.REMOVED, "note", inner | outer) == [("outer", [1])]
+    assert breaking(ReaderEffect.RETYPED, "id", inner | outer) == [("outer", [1])]
+
+
+def test_a_table_that_a_model_names_without_source_is_read() -> None:
+    nodes = sql_node("direct", "select note from raw.orders")
+    assert breaking(ReaderEffect.REMOVED, "note", nodes) == [("direct", [1])]
+
+
+def test_a_model_with_the_name_of_a_table_is_no_reader_of_it() -> None:
+    nodes = sql_node("orders", "select note from stage.orders where 'raw' = 'raw'")
+    assert breaking(ReaderEffect.REMOVED, "note", nodes) == []
+
+
+def test_models_that_depend_on_each_other_end() -> None:
+    first = sql_node("first", "select * from raw.orders join stage.second using (id)", SOURCE, "model.shop.second")
+    second = sql_node("second", "select * from stage.first where amount > 1", "model.shop.first")
+    assert breaking(ReaderEffect.REMOVED, "amount", first | second) == [("second", [1])]
+
+
+@pytest.mark.parametrize("adapter", ["vertica", "glue", "an adapter to come"])
+def test_an_adapter_whose_dialect_is_not_known_is_read(adapter: str) -> None:
+    content = json.loads(manifest())
+    content["metadata"]["adapter_type"] = adapter
+    assert readership(json.dumps(content)).answer("orders", "id") is Answer.READ
+
+
+def test_readers_behind_a_star_have_what_depends_on_them() -> None:
+    base = sql_node("base", "select * from raw.orders", SOURCE)
+    mart = sql_node("daily", "select amount from stage.base", "model.shop.base")
+    last = sql_node("last", "select 1", "model.shop.daily")
+    content = json.loads(manifest(**base, **mart, **last))
+    (daily,) = [
+        item
+        for item in readership(json.dumps(content)).broken_by(ReaderEffect.REMOVED, "orders", "amount")
+        if item.reader.name == "daily"
+    ]
+    assert [reader.name for reader in daily.downstream] == ["last"]

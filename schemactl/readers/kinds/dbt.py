@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -17,18 +17,21 @@ from typing import Any, Final
 
 from schemactl.errors import InputError, Location
 from schemactl.readers.dbt_texts import TEMPLATE_LINE, find_project_folder, is_of_project, with_texts_of
-from schemactl.readers.sql_texts import read_sql
+from schemactl.readers.sql_texts import SqlText, read_uses, readership_of
 from schemactl.readers.tables import ReadTables
 from schemactl.readers.templates import fill_in
 from schemactl.review.readers import Blindness, Clause, Reader, Readership, Use, merge
 from schemactl.store.file_trees import FileTree
 from schemactl.store.text import read_text
-from schemactl.type_systems.dialect_names import canonical_dialect
+from schemactl.type_systems.dialect_names import DIALECTS, canonical_dialect
 
 VERSIONS: Final = (9, 10, 11, 12)
 """Versions of the manifest that can be read."""
 
 MAX_BYTES: Final = 512 << 20
+
+_SIMILAR_DIALECTS: Final = {"greenplum": "postgres", "vertica": "postgres", "glue": "spark", "impala": "hive"}
+"""The nearest dialects of adapters whose dialect sqlglot does not have."""
 
 _VERSION: Final = re.compile(r"/manifest/v(\d+)\.json$")
 _SQL_KINDS: Final = ("model", "snapshot", "test", "analysis", "operation", "sql_operation")
@@ -73,11 +76,78 @@ def read_manifest(
     adapter = metadata.get("adapter_type")
     if dialect is None and isinstance(adapter, str):
         dialect = canonical_dialect(adapter)
+        dialect = dialect if dialect in DIALECTS else _SIMILAR_DIALECTS.get(dialect)
     sections = {name: _mapping(content, name) for name in ("metadata", "sources", "groups", *_SECTIONS)}
     folder = find_project_folder(Path(path))
     if files is not None and not files.is_on_disk:
         sections = with_texts_of(files, sections, folder)
     return _Project(sections, tables, dialect, folder).readership()
+
+
+@dataclass(frozen=True, slots=True)
+class _Passage:
+    """A column that a model passes on.
+
+    Attributes:
+        output: its name in the model's result.
+        table, column: of the schema.
+        is_named: whether a query has named it; if not, only ``*`` has passed it on.
+    """
+
+    output: str
+    table: str
+    column: str
+    is_named: bool
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """The reading of tables by a node.
+
+    Attributes:
+        tables: the tables to look for: those of the schema, or the result of a model that passes their columns on.
+        sources: the tables that the node depends on.
+        columns: the columns that the model passes on; None for the tables of the schema.
+    """
+
+    node_id: str
+    tables: ReadTables
+    sources: tuple[str, ...] = ()
+    columns: tuple[_Passage, ...] | None = None
+
+    def _passages_of(self, column: str | None) -> list[_Passage]:
+        return [passage for passage in self.columns or () if column is None or passage.output == column]
+
+    def passages(self, outputs: Iterable[Sequence[Any]]) -> Iterator[_Passage]:
+        """Yield the columns of the schema that the node passes on in turn."""
+        for output, table, column, is_named in outputs:
+            if self.columns is None:
+                yield _Passage(output, table, column, is_named)
+            for passage in self._passages_of(column):
+                yield replace(passage, output=output, is_named=passage.is_named or is_named)
+
+    def of_tables(self, readership: Readership) -> Readership:
+        """Return uses of a model's result as uses of the tables whose columns it passes on.
+
+        Of a column that the model names, a use is indirect: only uses that compute it or compare it count.
+        """
+        if self.columns is None:
+            return readership
+        uses = [
+            replace(use, table=passage.table, column=passage.column, is_indirect=passage.is_named)
+            for use in readership.uses
+            if use.column is not None
+            for passage in self._passages_of(use.column)
+            if not (passage.is_named and use.is_plain)
+        ]
+        blind = [
+            replace(item, table=passage.table, column=passage.column)
+            for item in readership.blind
+            if item.table is not None
+            for passage in self._passages_of(item.column)
+            if not passage.is_named
+        ]
+        return Readership(tuple(uses), tuple(blind))
 
 
 @dataclass(frozen=True)
@@ -90,18 +160,23 @@ class _Project:
     folder: Path
 
     def readership(self) -> Readership:
-        """Return the uses by all nodes that depend on a source whose table is one of the schema's."""
-        tables_by_source = dict(self._sources())
-        readerships = []
+        """Return the uses by all nodes that read a table of the schema, and by the nodes that it is passed on to."""
+        readerships: list[Readership] = []
         downstream: dict[Reader, tuple[Reader, ...]] = {}
-        for node_id, node in self._nodes.items():
-            sources = [tables_by_source[parent] for parent in _parents(node) if parent in tables_by_source]
-            if not sources:
-                continue
-            reader = self._reader_of(node)
-            direct = self._uses_of(node, reader, sources, self.tables)
-            readerships += [direct, *self._through_stars(node_id, direct, set())]
-            downstream[reader] = tuple(self._reader_of(self._nodes[name]) for name in self._behind(node_id))
+        followed: defaultdict[tuple[str, str], set[_Passage]] = defaultdict(set)
+        readings = list(self._first_readings())
+        while readings:
+            next_readings: list[_Reading] = []
+            for reading, (readership, outputs) in zip(readings, self._read(readings), strict=True):
+                readership = reading.of_tables(readership)
+                readerships.append(readership)
+                reader = self._reader_of(self._nodes[reading.node_id])
+                if reader not in downstream and (readership.uses or readership.blind):
+                    downstream[reader] = tuple(
+                        self._reader_of(self._nodes[name]) for name in self._behind(reading.node_id)
+                    )
+                next_readings += self._next_readings(reading, reading.passages(outputs), followed)
+            readings = next_readings
         merged = merge(readerships)
         return Readership(merged.uses, merged.blind, downstream)
 
@@ -138,53 +213,104 @@ class _Project:
                 waiting.extend(self._children.get(name, ()))
         return [name for name in names if self._nodes[name].get("resource_type") not in ("test", "unit_test")]
 
-    def _through_stars(
-        self, node_id: str, direct: Readership, followed_edges: set[tuple[str, str, str]]
-    ) -> Iterator[Readership]:
-        """Yield the uses of columns that a model passes on by ``select *``, by the models that read it."""
-        node = self._nodes[node_id]
-        passed: defaultdict[str, list[str]] = defaultdict(list)
-        for use in direct.uses:
-            if use.clause is Clause.STAR and use.column is not None:
-                passed[use.table].append(use.column)
-        relation, dataset = node.get("alias") or node.get("name"), node.get("schema")
-        for table, columns in passed.items():
-            tables = ReadTables({str(relation): tuple(columns)}, str(dataset or self.tables.dataset))
-            for child_id in self._children.get(node_id, ()):
-                child = self._nodes[child_id]
-                if (node_id, child_id, table) in followed_edges or child.get("resource_type") not in _SQL_KINDS:
-                    continue
-                followed_edges.add((node_id, child_id, table))
-                uses = _of_table(self._uses_of(child, self._reader_of(child), list(tables.columns), tables), table)
-                yield uses
-                yield from self._through_stars(child_id, uses, followed_edges)
+    def _first_readings(self) -> Iterator[_Reading]:
+        """Yield the readings by nodes that depend on a source, or whose SQL names its table without ``source()``."""
+        dataset = re.compile(rf"\b{re.escape(self.tables.dataset)}\b", re.IGNORECASE)
+        for node_id, node in self._nodes.items():
+            sources = self._sources_of(node_id)
+            compiled = node.get("compiled_code")
+            if sources:
+                yield _Reading(node_id, self.tables, sources)
+            elif isinstance(compiled, str) and dataset.search(compiled) and self.tables.mentioned_in(compiled):
+                yield _Reading(node_id, self.tables)
 
-    def _uses_of(
-        self, node: Mapping[str, Any], reader: Reader, sources: Iterable[str], tables: ReadTables
-    ) -> Readership:
+    @cached_property
+    def _tables_by_source(self) -> Mapping[str, str]:
+        return dict(self._sources())
+
+    def _sources_of(self, node_id: str) -> tuple[str, ...]:
+        """Return the tables of the sources that a node's SQL names, its own or those of ephemeral models in it."""
+        parents = list(dict.fromkeys(_parents(self._nodes[node_id])))
+        for name in parents:
+            if self._is_ephemeral(name):
+                parents += [parent for parent in _parents(self._nodes[name]) if parent not in parents]
+        tables = (self._tables_by_source[name] for name in parents if name in self._tables_by_source)
+        return tuple(dict.fromkeys(tables))
+
+    def _is_ephemeral(self, node_id: str) -> bool:
+        return _mapping(self._nodes.get(node_id), "config").get("materialized") == "ephemeral"
+
+    def _next_readings(
+        self,
+        reading: _Reading,
+        passages: Iterable[_Passage],
+        followed: defaultdict[tuple[str, str], set[_Passage]],
+    ) -> Iterator[_Reading]:
+        """Yield the readings of the columns that a node passes on, by the models that read the node."""
+        node_id = reading.node_id
+        node = self._nodes[node_id]
+        if self._is_ephemeral(node_id):
+            return  # its SQL is in the SQL of the models that read it
+        relation = str(node.get("alias") or node.get("name"))
+        dataset = str(node.get("schema") or self.tables.dataset)
+        all_passages = dict.fromkeys(passages)
+        for child_id in self._children.get(node_id, ()):
+            new_passages = tuple(passage for passage in all_passages if passage not in followed[node_id, child_id])
+            if new_passages and self._nodes[child_id].get("resource_type") in _SQL_KINDS:
+                followed[node_id, child_id].update(new_passages)
+                columns = tuple(dict.fromkeys(passage.output for passage in new_passages))
+                tables = ReadTables({relation: columns}, dataset)
+                yield _Reading(child_id, tables, (relation,), new_passages)
+
+    def _read(self, readings: Sequence[_Reading]) -> list[tuple[Readership, list[list[Any]]]]:
+        """Return the uses of each reading, and the columns that its node passes on."""
+        texts = {
+            number: SqlText(compiled, self._reader_of(node), reading.tables, self.dialect)
+            for number, reading in enumerate(readings)
+            if isinstance(compiled := (node := self._nodes[reading.node_id]).get("compiled_code"), str)
+            if node.get("language", "sql") == "sql" and node.get("resource_type") in _SQL_KINDS
+        }
+        uses = dict(zip(texts, read_uses(list(texts.values())), strict=True))
+        results = []
+        for number, reading in enumerate(readings):
+            if number in uses:
+                readership = readership_of(texts[number].reader, uses[number])
+                results.append((self._completed(readership, reading), uses[number]["outputs"]))
+            else:
+                results.append((self._without_sql(reading), []))
+        return results
+
+    def _without_sql(self, reading: _Reading) -> Readership:
+        """Return the uses of a node without compiled SQL."""
+        node = self._nodes[reading.node_id]
+        reader = self._reader_of(node)
         if node.get("resource_type") not in _SQL_KINDS:
-            uses = (Use(reader, table, None, Clause.FROM, location=reader.location) for table in sources)
-            blind = (Blindness(reader, f"a reader of the kind {reader.kind}", table) for table in sources)
-            return Readership(tuple(uses), tuple(blind))
+            return _blind(reader, f"a reader of the kind {reader.kind}", reading.sources)
         if node.get("language", "sql") != "sql":
-            return _blind(reader, "a Python model", sources)
-        compiled = node.get("compiled_code")
-        raw = str(node.get("raw_code") or "")
-        if not isinstance(compiled, str):
-            if node.get("resource_type") == "test" and node.get("column_name"):
-                column = str(node["column_name"]).casefold()
-                return Readership(tuple(_tested(reader, column, sources, tables)))
-            return _blind(reader, "no compiled SQL: run `dbt compile`", sources)
-        readership = read_sql(compiled, reader, tables, self.dialect)
+            return _blind(reader, "a Python model", reading.sources)
+        if node.get("resource_type") == "test" and node.get("column_name"):
+            column = str(node["column_name"]).casefold()
+            return Readership(tuple(_tested(reader, column, reading.sources, reading.tables)))
+        return _blind(reader, "no compiled SQL: run `dbt compile`", reading.sources)
+
+    def _completed(self, readership: Readership, reading: _Reading) -> Readership:
+        """Return the uses of compiled SQL with its doubts, and the lines of its file."""
+        node = self._nodes[reading.node_id]
+        reader = self._reader_of(node)
+        if not reading.sources and not readership.uses:
+            return Readership()
         if (template_line := node.get(TEMPLATE_LINE)) is not None and reader.location is not None:
             location = replace(reader.location, line=template_line)
-            blind = (Blindness(reader, "a template that may be any SQL", table, location=location) for table in sources)
+            reason = "a template that may be any SQL"
+            blind = (Blindness(reader, reason, table, location=location) for table in reading.sources)
             readership = merge((readership, Readership(blind=tuple(blind))))
-        missing = [table for table in sources if not readership.uses_of(table) and not readership.blind_for(table)]
+        missing = [
+            table for table in reading.sources if not readership.uses_of(table) and not readership.blind_for(table)
+        ]
         if missing:
             readership = merge((readership, _blind(reader, "compiled SQL that does not name the source", missing)))
         # Line numbers refer to the compiled text; the file has the same ones unless filling in moves lines.
-        if fill_in(raw)[0].count("\n") == compiled.count("\n"):
+        if fill_in(str(node.get("raw_code") or ""))[0].count("\n") == node["compiled_code"].count("\n"):
             return readership
         return _without_lines(readership)
 
@@ -230,14 +356,6 @@ def _tested(reader: Reader, column: str, sources: Iterable[str], tables: ReadTab
     for table in sources:
         name = next((name for name in tables.columns[table] if name.casefold() == column), None)
         yield Use(reader, table, name, Clause.WHERE, is_computed=True, location=reader.location)
-
-
-def _of_table(readership: Readership, table: str) -> Readership:
-    """Return uses of a model that passes a table's columns on as uses of the table; uses of the model itself go."""
-    return Readership(
-        tuple(replace(use, table=table) for use in readership.uses if use.column is not None),
-        tuple(replace(item, table=table) for item in readership.blind if item.table is not None),
-    )
 
 
 def _mapping(content: Any, name: str) -> Mapping[str, Any]:
