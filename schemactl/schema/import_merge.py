@@ -23,8 +23,11 @@ from schemactl.schema.types import Column, Properties, Schema, Table, ancestors
 _INFERRED: Final = ("data_type", "precision", "scale", "timezone", "x-nested-type")
 """Properties of a column that come only from data; all other properties follow from the settings."""
 
-_NOTED: Final = ("x-source-names", "x-detections")
-"""Properties of tables that inference writes down."""
+_TYPING: Final = "x-typing"
+"""The property of a table and of its columns that a drafted typing writes to the export file only."""
+
+_NOTED: Final = ("x-source-names", "x-detections", _TYPING)
+"""Properties of tables that inference and drafts of a typing write down."""
 
 _MARKS: Final = "x-normalizer"
 
@@ -152,6 +155,8 @@ class _Merge:
             stored_column = _origin(column, stored.columns, claims)
             if not column.is_complete and stored_column is not None and stored_column.is_complete:
                 column = self._complete(imported.name, column, stored_column, before)
+            if stored_column is not None and _type(column) == _type(stored_column):
+                column = replace(column, properties={**_drafted_typing(stored_column, before), **column.properties})
             imported_columns[name] = (stored_column.name if stored_column else name, column)
         new_names = {origin: name for name, (origin, _) in imported_columns.items()}
         folded_names = _newly_folded(imported, stored)
@@ -224,9 +229,11 @@ class _Merge:
         inferred = self._inferred(table, column)
         had_hints = before is not None and column.name in before.columns
         if self.earlier is None:
-            had_hints = not column.properties.keys() <= inferred.keys()
+            had_hints = not column.properties.keys() <= {*inferred, _TYPING}
         is_as_before = self.imported.settings.get("default_hints") == self.exported.settings.get("default_hints")
-        return column if is_as_before and not had_hints else Column(column.name, inferred)
+        if is_as_before and not had_hints:
+            return column
+        return Column(column.name, {**inferred, **_drafted_typing(column, before)})
 
     def _path(self, table: str, column: Column) -> Path | None:
         """Return the path of a column's first value in the data; None if unknown."""
@@ -252,6 +259,12 @@ class _Merge:
             question = "`detections` changed, which changes types of columns"
             if question not in self.open_questions:
                 self.open_questions.append(question)
+
+
+def _drafted_typing(stored: Column, before: Table | None) -> Properties:
+    """Return the typing of a stored column, unless the earlier import file declared it and can have dropped it."""
+    declared = before.columns[stored.name].properties if before and stored.name in before.columns else {}
+    return {_TYPING: stored.properties[_TYPING]} if _TYPING in stored.properties and _TYPING not in declared else {}
 
 
 def _parents_first(schema: Schema) -> list[Table]:

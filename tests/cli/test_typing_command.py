@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import subprocess
 import sys
 from datetime import date
 from decimal import Decimal
@@ -136,6 +137,33 @@ def test_an_existing_schema_keeps_what_a_draft_does_not_change(source: str):
     assert columns["name"].properties["unique"] is True
     assert str(columns["ordered"].data_type) == "date"
     assert "_dlt_id" in columns
+
+
+@pytest.mark.parametrize("in_git", [True, False])
+@pytest.mark.parametrize(
+    "edit", [["--describe", "orders=Sold"], ["--column", "orders.name:text,unique"], ["--drop", "orders.name"]]
+)
+def test_an_edit_of_the_import_file_keeps_an_applied_draft(source: str, edit: list[str], in_git: bool):
+    assert run(["infer", source, "--name", "shop"]) == 0
+    assert run(["typing", "draft", source, "--name", "shop", "--apply"]) == 0
+    if in_git:
+        identity = ("-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false")
+        for call in (("init", "-q"), ("add", "schemas"), (*identity, "commit", "-qm", "one")):
+            subprocess.run(("git", *call), check=True)
+    assert run(["edit", "shop", *edit]) == 0
+    assert run(["sync", "shop", "--yes"]) == 0
+    path = Path("schemas/export/shop.schema.yaml")
+    table = dlt.read(path.read_text(), str(path)).schema.tables["orders"]
+    assert table.properties["x-typing"] is True
+    assert all("x-typing" in table.columns[name].properties for name in ("ordered", "total", "vat", "price"))
+
+
+def test_an_edited_type_ends_the_draft_of_its_column(source: str, capsys: pytest.CaptureFixture[str]):
+    assert run(["infer", source, "--name", "shop"]) == 0
+    assert run(["typing", "draft", source, "--name", "shop", "--apply"]) == 0
+    capsys.readouterr()
+    assert run(["edit", "shop", "--column", "orders.total:text"]) == 0
+    assert "orders.total: `x-typing` removed" in capsys.readouterr().out
 
 
 def test_a_frozen_schema_refuses_a_draft(source: str, capsys: pytest.CaptureFixture[str]):
