@@ -285,10 +285,10 @@ class ReadersOptions(CommonOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class ShownReadersOptions(ReadersOptions):
-    """The options of a command that shows readers only on request: ``--readers`` alone means those of the settings."""
+    """Options of commands that show readers on request; a bare ``--readers`` means the readers of the settings."""
 
     reader_addresses: Sequence[str] = option(
-        "Show who reads each column: the readers of the settings, and of SOURCE if given, as in `schemactl readers`. "
+        "Show the readers of each column: from the settings, and of SOURCE if given, as in `schemactl readers`. "
         "Repeatable.",
         metavar="[SOURCE]",
         word="--readers",

@@ -107,7 +107,7 @@ def load_package(
 
 
 OpenMigration: TypeAlias = Callable[[str, float], AbstractContextManager[MigrationSession]]
-"""Opens a migration of a dataset in the transaction of a load; the seconds are those that it waits for locks."""
+"""Opens a migration of a dataset in the transaction of a load, with the number of seconds to wait for locks."""
 
 
 @dataclass(slots=True)

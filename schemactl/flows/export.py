@@ -40,7 +40,7 @@ class ExportRequest:
         is_strict: whether a loss is an error.
         dialect: the SQL dialect; None for PostgreSQL.
         has_foreign_keys: whether SQL declares references as foreign keys.
-        readers: the sources of readers to show beside columns; empty for none.
+        readers: the sources of readers to show with columns; empty to show no readers.
         data: a CSV or TSV file whose strings decide the patterns of an Arc schema; None for the usual patterns.
     """
 

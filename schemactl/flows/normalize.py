@@ -332,7 +332,7 @@ def prepare(request: NormalizeRequest) -> Call | NormalizeReport:
     try:
         target.destination.check_tables(target.url, checked)
     except DestinationError:
-        # An earlier command may have made columns wider in the schema alone, or was killed before it widened them.
+        # An earlier command may have made columns wider only in the schema, or was killed before it widened them.
         if not _widen_pending(call):
             raise
         target.destination.check_tables(target.url, checked)
@@ -876,10 +876,10 @@ def _deliver(
 
 
 def _load_widened(call: Call, report: NormalizeReport, package: LoadPackage, progress: Progress) -> None:
-    """Load a package; where no transaction holds changes of tables, columns become wider before.
+    """Load a package; before it, widen columns if the destination cannot change tables in a transaction.
 
-    Only columns that this data makes wider are looked at ahead. If the load does not fit, columns are looked for that
-    an earlier command has made wider in the schema alone.
+    Only columns that this data widens are checked before the load. If the load does not fit, columns that an earlier
+    command has widened only in the schema are checked, too.
     """
     load, stored_columns = call.target.destination.load, call.stored_columns
     widening = package.widening

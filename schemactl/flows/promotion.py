@@ -1,8 +1,8 @@
-"""Widen stored columns for a load (contract mode ``promote``): count their values first, then convert them.
+"""Widens stored columns for a load (contract mode ``promote``): counts their values, then converts them.
 
-The steps are those of ``schemactl migrate``: planned, counted, run and recorded by its code, so that ``rollback`` can
-undo them. A destination whose transactions hold changes of tables widens within the transaction of the load; others
-widen before the load begins, each column at once or resumed by the next load.
+The steps come from ``schemactl migrate``, whose code plans, counts, runs and records them, so that ``rollback`` can
+undo them. A destination that can change tables in a transaction widens columns within the load's transaction; any other
+destination widens them before the load, each column at once, and the next load resumes a killed run.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class PromoteLocks(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PromotionOptions:
-    """The limits of what a load does to stored columns.
+    """The limits for changes of stored columns by a load.
 
     Attributes:
         max_rows: rows of a table above which the load leaves a rewrite to ``schemactl migrate``.
@@ -193,7 +193,7 @@ class StoredColumns:
     def _forward_run(
         self, session: MigrationSession, schema: Schema, columns: Columns, *, is_recorded: bool
     ) -> ForwardRun | None:
-        """Return the run that widens columns, or goes on where a killed load stopped; None if all are wide enough.
+        """Return the run that widens columns, or resumes the run of a killed load; None if all columns are wide enough.
 
         ``is_recorded``: whether the ledger has the widened schema afterwards, and not the schema of the load.
         """

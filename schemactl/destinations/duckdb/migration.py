@@ -293,7 +293,7 @@ class DuckDbMigration(FileMigration[DuckDbSession]):
 
 @contextmanager
 def open_in_load(session: DuckDbSession, dataset: str, lock_seconds: float) -> Iterator[DuckDbMigration]:  # noqa: ARG001
-    """Yield a migration in the open transaction of a load, which has the file alone."""
+    """Yield a migration in the open transaction of a load, which has exclusive access to the file."""
     register(session.connection)
     yield DuckDbMigration(session, dataset)
 

@@ -244,7 +244,7 @@ class SqliteMigration(FileMigration[SqliteDatabase]):
 
 @contextmanager
 def open_in_load(session: SqliteDatabase, dataset: str, lock_seconds: float) -> Iterator[SqliteMigration]:  # noqa: ARG001
-    """Yield a migration in the open transaction of a load, which alone writes to the file."""
+    """Yield a migration in the open transaction of a load, which has locked the file for writing."""
     yield SqliteMigration(session, dataset)
 
 
