@@ -105,8 +105,10 @@ def plain_decimal(text: str) -> str:
     return f"CASE WHEN {text} LIKE '%.%' THEN rtrim(rtrim({text}, '0'), '.') ELSE {text} END"
 
 
-def cast_of_time(retype: Retype, value: str, type_of: ColumnType, try_cast: str = "CAST") -> tuple[str, str]:
-    """Return the condition under which a timestamp, a date or a time is cast as dlt coerces it, and the cast.
+def shared_cast(retype: Retype, value: str, type_of: ColumnType, try_cast: str = "CAST") -> tuple[str, str]:
+    """Return the condition under which databases cast a value that is no text as dlt coerces it, and the cast.
+
+    These casts are the same in all databases: of moments, of numbers to bool, and of a type to itself.
 
     ``try_cast`` is the database's cast that returns null if it fails, if there is one.
     """
@@ -114,6 +116,10 @@ def cast_of_time(retype: Retype, value: str, type_of: ColumnType, try_cast: str 
     kind = type_of(after)
     cast, naive = f"CAST({value} AS {kind})", in_utc(before, value)
     match before.data_type, after.data_type:
+        case DataType.BIGINT | DataType.DOUBLE | DataType.DECIMAL | DataType.WEI, DataType.BOOL:
+            return f"{value} IN (0, 1)", f"{value} <> 0"
+        case DataType.BINARY, DataType.BINARY:
+            return is_short(value, after, "octet_length"), value
         case DataType.TIMESTAMP, DataType.TIMESTAMP:
             return keeps_fraction(retype, naive, type_of, try_cast), from_utc(after, naive, kind)
         case DataType.TIMESTAMP, DataType.DATE:
@@ -125,6 +131,33 @@ def cast_of_time(retype: Retype, value: str, type_of: ColumnType, try_cast: str 
             return TRUE if has_any_precision(retype) else f"{cast} = {value}", cast
         case old_type, new_type:
             return (TRUE, cast) if old_type is new_type else (FALSE, f"CAST(NULL AS {kind})")
+
+
+def shared_text(column: Column, value: str, text: str, naive: str, written: tuple[str, str]) -> tuple[str, str]:
+    """Return the condition under which databases write a value that is no text as Python does, and its text.
+
+    Args:
+        column: the value's.
+        value: an expression.
+        text: its text by the database's cast.
+        naive: the value in UTC without a zone, of a timestamp.
+        written: the text of ``naive`` up to its seconds, and the text of its fraction.
+    """
+    match column.data_type:
+        case DataType.BOOL:
+            return TRUE, f"CASE WHEN {value} THEN 'True' WHEN NOT {value} THEN 'False' END"
+        case DataType.TIMESTAMP:
+            seconds, fraction = written
+            is_whole = f"{naive} = date_trunc('second', {naive})"
+            zone = "" if column.is_naive else " || '+00:00'"
+            return is_python_timestamp(naive), f"{seconds} || CASE WHEN {is_whole} THEN '' ELSE {fraction} END{zone}"
+        case DataType.DATE:
+            return is_python_date(value), text
+        case DataType.TIME:
+            padded = f"CASE WHEN {text} LIKE '%.%' THEN rpad({text}, 15, '0') ELSE {text} END"
+            return f"{text} NOT LIKE '24%'", padded
+        case _:
+            return TRUE, text
 
 
 def keeps_fraction(retype: Retype, naive: str, type_of: ColumnType, try_cast: str = "CAST") -> str:

@@ -15,16 +15,15 @@ from schemactl.destinations._migration.conversion import (
     Converted,
     begins_with_digit,
     bits_of,
-    cast_of_time,
     coerce_text,
     conjoin,
     from_utc,
     in_utc,
-    is_python_date,
-    is_python_timestamp,
     is_short,
     keeps_fraction,
     plain_decimal,
+    shared_cast,
+    shared_text,
     write_retype,
 )
 from schemactl.destinations._types import sizes_of
@@ -175,7 +174,7 @@ def _in_bits(number: str, column: Column) -> str:
     return TRUE if bits in (8, 16, 32, 64) else f"{number} BETWEEN {-(2 ** (bits - 1))} AND {2 ** (bits - 1) - 1}"
 
 
-def _cast(  # noqa: C901, PLR0911, PLR0912 - a case for each pair
+def _cast(  # noqa: C901, PLR0911 - a case for each pair
     retype: Retype, value: str, kind: str
 ) -> tuple[str, str]:
     """Return the condition under which DuckDB casts a value that is no text as dlt coerces it, and the cast."""
@@ -194,8 +193,6 @@ def _cast(  # noqa: C901, PLR0911, PLR0912 - a case for each pair
             return TRUE if precision - scale >= 19 else f"{tried} IS NOT NULL", cast
         case DataType.BIGINT, DataType.DOUBLE:
             return f"abs(CAST({value} AS HUGEINT)) <= {2**53}", cast
-        case DataType.BIGINT | DataType.DOUBLE | DataType.DECIMAL | DataType.WEI, DataType.BOOL:
-            return f"{value} IN (0, 1)", f"{value} <> 0"
         case DataType.BIGINT, DataType.TIMESTAMP if retype.counts_seconds:
             in_calendar = f"{value} BETWEEN -62135596800 AND 253402300799"
             return in_calendar, from_utc(after, f"make_timestamp(CAST({value} AS BIGINT) * 1000000)", kind)
@@ -217,10 +214,8 @@ def _cast(  # noqa: C901, PLR0911, PLR0912 - a case for each pair
                 return TRUE, value
             is_same = f"TRY_CAST({tried} AS {stored_type}) = {value}"
             return is_same if retype.is_strict else f"{tried} IS NOT NULL", cast
-        case DataType.BINARY, DataType.BINARY:
-            return is_short(value, after, "octet_length"), value
         case _:
-            return cast_of_time(retype, value, type_of, "TRY_CAST")
+            return shared_cast(retype, value, type_of, "TRY_CAST")
 
 
 def _text_of(retype: Retype, value: str) -> tuple[str, str]:
@@ -228,8 +223,6 @@ def _text_of(retype: Retype, value: str) -> tuple[str, str]:
     before = retype.before
     text = _as_text(value, before)
     match before.data_type:
-        case DataType.BOOL:
-            return TRUE, f"CASE WHEN {value} THEN 'True' WHEN NOT {value} THEN 'False' END"
         case DataType.BINARY:
             return TRUE, f"to_base64({value})"
         case DataType.JSON:
@@ -238,15 +231,7 @@ def _text_of(retype: Retype, value: str) -> tuple[str, str]:
             # Python writes numbers below a millionth with an exponent.
             is_plain = f"({text} NOT LIKE '0.000000%' AND {text} NOT LIKE '-0.000000%')"
             return TRUE if sizes_of(type_of(before))[1] <= 6 else is_plain, plain_decimal(text)
-        case DataType.TIMESTAMP:
-            naive = f"CAST({in_utc(before, value)} AS TIMESTAMP)"
-            fraction = f"CASE WHEN {naive} = date_trunc('second', {naive}) THEN '' ELSE strftime({naive}, '.%f') END"
-            zone = "" if before.is_naive else " || '+00:00'"
-            return is_python_timestamp(naive), f"strftime({naive}, '%Y-%m-%dT%H:%M:%S') || {fraction}{zone}"
-        case DataType.DATE:
-            return is_python_date(value), text
-        case DataType.TIME:
-            padded = f"CASE WHEN {text} LIKE '%.%' THEN rpad({text}, 15, '0') ELSE {text} END"
-            return f"{text} NOT LIKE '24%'", padded
         case _:
-            return TRUE, text
+            naive = f"CAST({in_utc(before, value)} AS TIMESTAMP)"
+            written = f"strftime({naive}, '%Y-%m-%dT%H:%M:%S')", f"strftime({naive}, '.%f')"
+            return shared_text(before, value, text, naive, written)

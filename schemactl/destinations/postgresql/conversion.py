@@ -20,15 +20,14 @@ from schemactl.destinations._migration.conversion import (
     Converted,
     begins_with_digit,
     bits_of,
-    cast_of_time,
     conjoin,
     from_utc,
     has_any_precision,
     in_utc,
-    is_python_date,
-    is_python_timestamp,
     is_short,
     plain_decimal,
+    shared_cast,
+    shared_text,
 )
 from schemactl.destinations._types import sizes_of
 from schemactl.destinations.postgresql.types import column_type, has_texts
@@ -253,9 +252,7 @@ def _is_right_moment(value: str) -> str:
     return f"({value} BETWEEN '0' AND ':' {_BYTES} AND {is_shaped} AND {in_day} AND {is_apart})"
 
 
-def _cast(  # noqa: C901, PLR0911 - a case for each pair
-    retype: Retype, value: str, kind: str
-) -> tuple[str, str]:
+def _cast(retype: Retype, value: str, kind: str) -> tuple[str, str]:
     """Return the condition under which PostgreSQL casts a value that is no text as dlt coerces it, and the cast."""
     before, after = retype.before, retype.after
     cast = f"CAST({value} AS {kind})"
@@ -272,8 +269,6 @@ def _cast(  # noqa: C901, PLR0911 - a case for each pair
             return TRUE if precision - scale >= 19 else is_small, cast
         case DataType.BIGINT, DataType.DOUBLE:
             return f"abs(CAST({value} AS numeric)) <= {_EXACT}", cast
-        case DataType.BIGINT | DataType.DOUBLE | DataType.DECIMAL | DataType.WEI, DataType.BOOL:
-            return f"{value} IN (0, 1)", f"{value} <> 0"
         case DataType.BIGINT, DataType.TIMESTAMP if retype.counts_seconds:
             naive = f"(to_timestamp({value}) AT TIME ZONE 'UTC')"
             return f"{value} BETWEEN -62135596800 AND 253402300799", from_utc(after, naive, kind)
@@ -286,10 +281,8 @@ def _cast(  # noqa: C901, PLR0911 - a case for each pair
             return f"({value} = trunc({value}) AND {value} BETWEEN {low} AND {high})", cast
         case DataType.DECIMAL | DataType.WEI, DataType.DOUBLE:
             return conjoin(_is_number(value), f"CAST(CAST({cast} AS text) AS numeric) = {value}"), cast
-        case DataType.BINARY, DataType.BINARY:
-            return is_short(value, after, "octet_length"), value
         case _:
-            return cast_of_time(retype, value, type_of)
+            return shared_cast(retype, value, type_of)
 
 
 def _fits_decimal(retype: Retype, value: str, number: str) -> str:
@@ -311,8 +304,6 @@ def _text_of(column: Column, value: str) -> tuple[str, str]:
     """Return the condition under which PostgreSQL writes a value that is no text as Python does, and its text."""
     text = as_text(value, column)
     match column.data_type:
-        case DataType.BOOL:
-            return TRUE, f"CASE WHEN {value} THEN 'True' WHEN NOT {value} THEN 'False' END"
         case DataType.BINARY:
             return TRUE, f"replace(encode({value}, 'base64'), chr(10), '')"
         case DataType.JSON:
@@ -322,15 +313,7 @@ def _text_of(column: Column, value: str) -> tuple[str, str]:
         case DataType.DECIMAL | DataType.WEI:
             # Python writes numbers below a millionth with an exponent.
             return conjoin(_is_number(value), f"(abs({value}) >= 0.000001 OR {value} = 0)"), plain_decimal(text)
-        case DataType.TIMESTAMP:
-            naive = in_utc(column, value)
-            fraction = f"CASE WHEN {naive} = date_trunc('second', {naive}) THEN '' ELSE to_char({naive}, '.US') END"
-            zone = "" if column.is_naive else " || '+00:00'"
-            return is_python_timestamp(naive), f"to_char({naive}, 'YYYY-MM-DD\"T\"HH24:MI:SS') || {fraction}{zone}"
-        case DataType.DATE:
-            return is_python_date(value), text
-        case DataType.TIME:
-            padded = f"CASE WHEN {text} LIKE '%.%' THEN rpad({text}, 15, '0') ELSE {text} END"
-            return f"{text} NOT LIKE '24%'", padded
         case _:
-            return TRUE, text
+            naive = in_utc(column, value)
+            written = f"to_char({naive}, 'YYYY-MM-DD\"T\"HH24:MI:SS')", f"to_char({naive}, '.US')"
+            return shared_text(column, value, text, naive, written)
