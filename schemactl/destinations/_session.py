@@ -87,10 +87,6 @@ class Session(ABC):
     def column_type(self, column: Column) -> str:
         """Return the type that dlt gives such a column, as the catalog writes it."""
 
-    def stores(self, stored_type: str, column: Column) -> bool:
-        """Return whether a column of a type takes each value of a column without a cast."""
-        return stored_type == self.column_type(column)
-
     def equality(self, kind: str) -> str:  # noqa: ARG002 - overrides use it
         """Return the operator by which values of a type, as ``relations`` has it, are compared."""
         return "="

@@ -432,7 +432,7 @@ def _make_table(session: Session, dataset: str, table: Table, relation: Relation
         for typed_column in columns
     }
     unlike = tuple(
-        typed_column.name for typed_column in columns if not session.stores(types[typed_column.name], typed_column)
+        typed_column.name for typed_column in columns if types[typed_column.name] != session.column_type(typed_column)
     )
     return ReadyTable(name, types, unlike)
 

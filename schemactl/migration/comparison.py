@@ -207,7 +207,7 @@ def with_own_types(schema: Schema, settle: Callable[[Column], Column]) -> Schema
     tables = {}
     for name, table in schema.tables.items():
         settled_columns = {
-            key: settle(column) for key, column in table.columns.items() if DATABASE_TYPE in column.properties
+            key: settled for key, column in table.columns.items() if (settled := settle(column)) is not column
         }
         tables[name] = replace(table, columns={**table.columns, **settled_columns}) if settled_columns else table
     return replace(schema, tables=tables)

@@ -364,10 +364,10 @@ def test_what_is_more_than_a_definition_is_refused(typed_database: Engine, defin
         apply(typed_database.url("typed_copy"), put(schema_of(ID, odd), "target.yaml"))
 
 
-def test_other_engines_get_what_defines_a_type_of_postgresql(typed_database: Engine, mysql_url: str):
+def test_other_engines_get_what_defines_a_type_of_postgresql(typed_database: Engine, mariadb_url: str):
     import_schema(typed_database, "typed", Path("schemas"))
     types = {}
-    for other in (Engine("duckdb", Path.cwd()), Engine("mysql", Path.cwd(), mysql_url), Engine("sqlite", Path.cwd())):
+    for other in (Engine("duckdb", Path.cwd()), Engine("mysql", Path.cwd(), mariadb_url), Engine("sqlite", Path.cwd())):
         dataset = f"from_typed_{other.kind}"
         assert apply(other.url(dataset)) is Outcome.DONE
         assert drift(other.url(dataset)) == ()

@@ -98,11 +98,6 @@ class MySqlSession(Session):
     def column_type(self, column: Column) -> str:
         return without_width(column_type(column))
 
-    def stores(self, stored_type: str, column: Column) -> bool:
-        # A migration makes no keys, so its texts have no length: `longtext` instead of a load's `varchar(128)`.
-        is_long_text = column.data_type is DataType.TEXT and stored_type == "longtext"
-        return is_long_text or stored_type == self.column_type(column)
-
     def execute(self, statement: str) -> int:
         with self.connection.cursor() as cursor:
             done: int = cursor.execute(statement)

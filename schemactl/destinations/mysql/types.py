@@ -11,8 +11,8 @@ from typing import Final
 
 from schemactl.destinations._catalogue import unknown, with_nullable
 from schemactl.destinations._types import TypeSystem, decimal, integer, keeps_unknown_types, parse_type
-from schemactl.schema.structure import NameLimits
-from schemactl.schema.types import Column, Properties
+from schemactl.schema.structure import DATABASE_TYPE, NameLimits
+from schemactl.schema.types import Column, DataType, Properties
 
 NAMES: Final = NameLimits(max_bytes=64, is_case_sensitive=False)
 
@@ -20,6 +20,9 @@ _FRACTION: Final = 6
 """Digits of a second of dlt's times and timestamps."""
 
 _WEI: Final = (38, 0)
+
+_UNIQUE_TEXT_SIZE: Final = 128
+"""Of a unique text without a size, as dlt's mapper has it."""
 
 _TEXTS: Final = frozenset(("TINYTEXT", "TEXT", "MEDIUMTEXT", "LONGTEXT"))
 _BYTES: Final = frozenset(("TINYBLOB", "BLOB", "MEDIUMBLOB", "LONGBLOB"))
@@ -137,8 +140,18 @@ def _name(written: str) -> str:
 
 
 TYPES: Final = TypeSystem("MySQL", "mysql", kind_of, own_type)
-settle: Final = TYPES.settle
 column_type: Final = TYPES.column_type
+
+
+def settle(column: Column) -> Column:
+    """Return a column with a type of MySQL; see ``TypeSystem.settle``.
+
+    A unique text gets the size that its key needs, so that it has the same type in a table without the key.
+    """
+    properties = column.properties
+    if column.data_type is DataType.TEXT and properties.get("unique") and DATABASE_TYPE not in properties:
+        return Column(column.name, {"precision": _UNIQUE_TEXT_SIZE, **properties})
+    return TYPES.settle(column)
 
 
 @keeps_unknown_types
