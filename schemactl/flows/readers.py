@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from schemactl.destinations import is_querying
@@ -15,7 +15,6 @@ from schemactl.flows.references import find_schemas
 from schemactl.flows.target import find_destination
 from schemactl.formats._readers import ReaderNames
 from schemactl.garbage_collection import paused_collector
-from schemactl.migration.migration_plan import MigrationPlan
 from schemactl.readers import READER_KINDS
 from schemactl.readers.sql_texts import read_sql
 from schemactl.readers.tables import ReadTables
@@ -23,29 +22,16 @@ from schemactl.review.readers import (
     Answer,
     Blindness,
     Reader,
-    ReaderEffect,
     Readership,
     ReadersReport,
-    StepReaders,
     Use,
     merge,
     readers_of,
     with_owners,
 )
-from schemactl.review.rule import place_of
-from schemactl.schema.changes import (
-    Change,
-    ColumnAdded,
-    ColumnRemoved,
-    ColumnRenamed,
-    ColumnRetyped,
-    NullabilityChanged,
-    TableRemoved,
-    TableRenamed,
-)
 from schemactl.schema.contract import system_prefix
 from schemactl.schema.naming import naming_of
-from schemactl.schema.types import Column, Schema, Table
+from schemactl.schema.types import Schema
 from schemactl.store.code_owners import Forge, read_code_owners
 from schemactl.store.file_trees import FileTree, RevisionFiles, WorkingFiles
 from schemactl.store.folder import SchemasFolder
@@ -143,52 +129,6 @@ def _read_database(source: ReaderSource, tables: ReadTables) -> Readership:
             blind = (Blindness(reader, f"a {query.kind}", table) for table in names)
             readerships.append(Readership(blind=tuple(blind)))
     return merge(readerships)
-
-
-def find_step_readers(sources: Sequence[ReaderSource], plan: MigrationPlan) -> tuple[StepReaders, ...]:
-    """Return the readers that a plan breaks, by step; omit the steps that break no reader.
-
-    Raises:
-        InputError: a source cannot be read.
-        DestinationError: a database cannot be reached.
-    """
-    changes = [_effect_of(planned.reason) for planned in plan.steps]
-    # The plan's schema no longer has the columns that go.
-    before = {table: Table(table, {name: Column(name) for name in names}) for table, names in _changed(changes).items()}
-    dropped = replace(plan.target, tables=before)
-    readership = read_readers(sources, plan.target.name, (plan.target, dropped))
-    readers = [readership.broken_by(effect, table, column) for effect, table, column in changes]
-    return tuple(StepReaders(number, broken) for number, broken in enumerate(readers, 1) if broken)
-
-
-def _changed(changes: Iterable[tuple[ReaderEffect, str, str | None]]) -> Mapping[str, set[str]]:
-    columns: dict[str, set[str]] = {}
-    for _, table, column in changes:
-        columns.setdefault(table, set()).update(() if column is None else (column,))
-    return columns
-
-
-def _effect_of(change: Change) -> tuple[ReaderEffect, str, str | None]:
-    """Return the effect of a step's change on readers, with the names of the table and column in their queries."""
-    match change:
-        case TableRemoved():
-            return ReaderEffect.REMOVED, change.table.name, None
-        case TableRenamed():
-            return ReaderEffect.REMOVED, change.before, None
-        case ColumnRemoved():
-            return ReaderEffect.REMOVED, change.table, change.column.name
-        case ColumnRenamed():
-            return ReaderEffect.REMOVED, change.table, change.before
-        case ColumnRetyped():
-            return ReaderEffect.RETYPED, change.table, change.column
-        case ColumnAdded():
-            return ReaderEffect.ADDED, change.table, None
-        case NullabilityChanged():
-            loosens = change.after is not False
-            return ReaderEffect.COMPARED if loosens else ReaderEffect.NONE, change.table, change.column
-        case _:
-            table, column = place_of(change)
-            return ReaderEffect.NONE, table or "", column
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -158,7 +158,7 @@ def _step_readers(options: Options, report: PlanReport) -> tuple[StepReaders, ..
     sources = options.reader_sources()
     if not sources:
         return ()
-    from schemactl.flows.readers import find_step_readers
+    from schemactl.flows.migrate.step_readers import find_step_readers
 
     return find_step_readers(sources, report.plan)
 
