@@ -404,6 +404,7 @@ def check_relations(session: Session, dataset: str, tables: Iterable[Table], rel
 
 
 def _make_table(session: Session, dataset: str, table: Table, relation: Relation | None) -> ReadyTable:
+    """Create a table, or add the load's columns and fields to the existing one."""
     columns = complete(table)
     sql = ddl_of(session)
     if relation is None:

@@ -139,6 +139,7 @@ def _unheeded(comparison: Comparison) -> Iterator[Note]:
 
 
 def _left_alone(comparison: Comparison, steps: Sequence[Step], options: PlanOptions) -> Iterator[Note]:
+    """Yield the tables and columns that the schema lacks and no step drops."""
     tables = {step.table.name for step in steps if isinstance(step, DropTable)}
     columns = {(step.table, step.column.name) for step in steps if isinstance(step, DropColumn)}
     of_schema, naming = comparison.schema.tables, naming_of(comparison.schema)

@@ -208,6 +208,7 @@ class _Walk:
                 yield self._change(FieldEvent.RENAMED, *sides, field_path, old_field_path, is_stated=renames[name][1])
             yield from self._properties(*sides, field_path)
             yield from self.changes(*sides, field_path, old_field_path)
+        # Only fields of both sides count: new and removed fields do not change the order.
         in_order = [name for name in old if name in gone]
         if in_order != [old_names[name] for name in new if name in old_names]:
             yield self._change(FieldEvent.REORDERED, before, after, path, old_path)

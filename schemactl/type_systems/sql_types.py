@@ -209,6 +209,7 @@ def cast_in(column: Column, dialect: str) -> str | None:
 
 
 def _type(column: Column, words: Words) -> str | None:  # noqa: C901, PLR0911, PLR0912 - a case for each type
+    """Return the engine's type of a column; None without a data type, or beyond the engine's sizes."""
     size = column.properties.get("precision")
     match column.data_type:
         case DataType.TEXT:

@@ -149,6 +149,7 @@ class DeltaMigration(LakeMigration[DeltaLakeTable], FolderLedger):
                 changed = step.before
             case ChangeType(before=before) if before.name in opened.partitions:
                 changed = before.name
+                # A type with the same values in files leaves the names of partitions as they are.
                 if self.field(step.after).type == opened.fields.field(changed).type:
                     return None
             case _:

@@ -231,6 +231,7 @@ def _partitioned(table: str, column: str) -> Blocker:
 
 
 def _of_changed(database: PostgresSession, dataset: str, step: ChangeType, trial: Trial) -> Blocker | None:
+    """Return why a column cannot get another type."""
     table, column, table_oid = step.table, step.before.name, _oid(dataset, step.table)
     name = f"`{table}.{column}`"
     kind = step.before.properties.get(DATABASE_TYPE, "")
@@ -266,6 +267,7 @@ def _of_changed(database: PostgresSession, dataset: str, step: ChangeType, trial
                 )
             case "partition key":
                 return _partitioned(table, column)
+    # Defaults, CHECKs and indexes block only some types: PostgreSQL itself decides, on an empty copy.
     error = trial(step)
     defaults = [default for kind, default in related if kind == "default"]
     return None if error is None else _refused(database, table_oid, step, error, defaults)

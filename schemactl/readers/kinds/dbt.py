@@ -105,7 +105,7 @@ class _Reading:
     """The reading of tables by a node.
 
     Attributes:
-        tables: the tables to look for: those of the schema, or the result of a model that passes their columns on.
+        tables: the tables to look for: the schema's, or the result of a model that passes their columns on.
         sources: the tables that the node depends on.
         columns: the columns that the model passes on; None for the tables of the schema.
     """
@@ -229,7 +229,7 @@ class _Project:
         return dict(self._sources())
 
     def _sources_of(self, node_id: str) -> tuple[str, ...]:
-        """Return the tables of the sources that a node's SQL names, its own or those of ephemeral models in it."""
+        """Return the tables of the sources that a node's SQL names, directly or in its ephemeral models."""
         parents = list(dict.fromkeys(_parents(self._nodes[node_id])))
         for name in parents:
             if self._is_ephemeral(name):

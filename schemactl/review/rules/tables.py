@@ -292,6 +292,7 @@ def _without_root_key(comparison: Comparison, table: Table) -> Iterator[str]:
 def _disposition_effect(
     before: str | None, after: str | None, strategy: str | None, without_root_key: tuple[str, ...]
 ) -> tuple[str, Impact]:
+    """Return the effect of a changed write disposition on later loads, as a clause, and its impact."""
     match before, after:
         case _, "replace":
             return "the next load deletes the existing rows", _TRUNCATES
