@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+from readme_output import BLOCK
 from rich.console import Console
 from rich.terminal_theme import MONOKAI
 from rich.text import Text
@@ -45,7 +47,7 @@ SVG_FORMAT = """\
 
 
 def main() -> None:
-    """Draw ``infer.svg`` and ``diff.svg`` beside this file."""
+    """Draw ``infer.svg``, ``diff.svg`` and ``readers.svg`` beside this file."""
     with tempfile.TemporaryDirectory() as name:
         work = Path(name)
         (work / "orders.jsonl").write_text(ORDERS)
@@ -53,12 +55,29 @@ def main() -> None:
         commit(work)
         run(work, "edit", "shop", "--column", "total:bigint", "--column", "coupon:text,not_null")
         draw("diff", run(work, "diff", "git:main..."))
+    with tempfile.TemporaryDirectory() as name:
+        work = Path(name)
+        shutil.copytree(FOLDER.parent / "fixtures", work / "fixtures")
+        run(work, "infer", "fixtures/orders.jsonl", "--name", "shop")
+        write_readers(work)
+        commit(work)
+        run(work, "edit", "shop", "--drop", "orders.status")
+        draw("readers", run(work, "diff", "git:main..."))
+
+
+def write_readers(work: Path) -> None:
+    """Write the queries and the settings that the page about readers shows."""
+    for block in BLOCK.finditer((FOLDER / "readers.md").read_text(encoding="utf-8")):
+        file = work / (block["file"] or "")
+        if block["file"] and not file.exists():
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(block["text"])
 
 
 def commit(work: Path) -> None:
     """Make the folder a git repository whose branch ``main`` holds the schemas."""
     identity = ("-c", "user.name=Somebody", "-c", "user.email=somebody@example.com")
-    for call in (("init", "-q", "-b", "main"), ("add", "schemas"), (*identity, "commit", "-q", "-m", "Add schemas")):
+    for call in (("init", "-q", "-b", "main"), ("add", "."), (*identity, "commit", "-q", "-m", "Add schemas")):
         subprocess.run(["git", *call], cwd=work, check=True)
 
 

@@ -51,7 +51,7 @@ PAGES: Mapping[str, Sequence[str]] = MappingProxyType(
             "schemactl sync shop -q",
             "git commit -q -a -m Vip",
         ),
-        "docs/readers.md": ("schemactl infer fixtures/orders.jsonl --name shop -q",),
+        "docs/readers.md": ("git init -q -b main", "schemactl infer fixtures/orders.jsonl --name shop -q"),
         "docs/start-dlt.md": (),
         "docs/start-database.md": (),
         "docs/upgrade.md": (
@@ -111,7 +111,9 @@ def with_output(text: str, preparation: Sequence[str] = (), postgres: str | None
 
         def run_block(block: re.Match[str]) -> str:
             if block["file"]:
-                (work / block["file"]).write_text(block["text"], encoding="utf-8")
+                file = work / block["file"]
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text(block["text"], encoding="utf-8")
             elif block["language"] == "sql":
                 run_process([sys.executable, "-c", _SQL], work, variables, block["text"])
             elif block["language"] == "console":

@@ -654,7 +654,7 @@ def test_the_workflows_of_the_documentation_are_valid_and_use_inputs_and_outputs
     workflows = [
         each for each in re.findall(r"^```yaml\n(.*?)^```$", text, re.MULTILINE | re.DOTALL) if "uses:" in each
     ]
-    assert len(workflows) == 3
+    assert len(workflows) == 4
     files = [tmp_path / f"{number}.yml" for number in range(len(workflows))]
     for file, workflow in zip(files, workflows, strict=True):
         file.write_text(workflow)

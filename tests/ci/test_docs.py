@@ -155,7 +155,7 @@ BLOCKS = {
     "docs/api-pages.md": 3,
     "docs/change-columns.md": 8,
     "docs/two-branches.md": 4,
-    "docs/readers.md": 4,
+    "docs/readers.md": 6,
     "docs/start-dlt.md": 8,
     "docs/start-database.md": 7,
     "docs/upgrade.md": 3,
