@@ -280,3 +280,36 @@ def test_readers_behind_a_star_have_what_depends_on_them() -> None:
         if item.reader.name == "daily"
     ]
     assert [reader.name for reader in daily.downstream] == ["last"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "uses", "blind"),
+    [
+        ({"loaded_at_field": "id"}, set(), []),
+        ({"loaded_at_field": "id", "freshness": {"warn_after": {"count": None}}}, set(), []),
+        ({"loaded_at_field": "id", "freshness": {"warn_after": {"count": 1}}}, {("id", "select")}, []),
+        (
+            {
+                "loaded_at_field": "cast(note as date)",
+                "freshness": {"error_after": {"count": 1}, "filter": "amount > 1"},
+            },
+            {("note", "select"), ("amount", "where")},
+            [],
+        ),
+        (
+            {"loaded_at_query": "select 1", "freshness": {"error_after": {"count": 1}}},
+            set(),
+            ["the query of its freshness"],
+        ),
+    ],
+)
+def test_the_freshness_of_a_source_reads_its_columns(
+    fields: dict[str, Any], uses: set[tuple[str, str]], blind: list[str]
+) -> None:
+    content = json.loads(manifest())
+    content["sources"][SOURCE] |= {"source_name": "shop", "original_file_path": "models/sources.yml", **fields}
+    project = readership(json.dumps(content))
+    readers = [use for use in project.uses if use.reader.kind == "source freshness" and use.column is not None]
+    assert {(use.column, use.clause.value) for use in readers} == uses
+    assert {(use.reader.name, str(use.location)) for use in readers} <= {("shop.orders", "models/sources.yml")}
+    assert [item.reason for item in project.blind] == blind

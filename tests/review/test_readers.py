@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import product
 
 import duckdb
 import pytest
 
+from schemactl.readers.sql_texts import read_sql
+from schemactl.readers.tables import ReadTables
 from schemactl.review.readers import (
     Answer,
     Blindness,
@@ -29,7 +32,7 @@ def use(column: str | None = "amount", clause: Clause = Clause.SELECT, reader: R
 PASSED = use()
 COMPUTED = use(is_computed=True)
 COMPARED = use(clause=Clause.WHERE, is_computed=True)
-JOINED = use(clause=Clause.JOIN)
+JOINED = use(clause=Clause.JOIN, is_computed=True)
 SORTED = use(clause=Clause.ORDER)
 GROUPED = use(clause=Clause.GROUP)
 STAR = use(clause=Clause.STAR)
@@ -41,7 +44,7 @@ BROKEN = {
     ReaderEffect.REMOVED: (PASSED, COMPUTED, COMPARED, JOINED, SORTED, GROUPED, FIXED_STAR),
     ReaderEffect.RETYPED: (COMPUTED, COMPARED, JOINED, SORTED, FIXED_STAR),
     ReaderEffect.COMPARED: (COMPUTED, COMPARED, JOINED),
-    ReaderEffect.MEANING: (COMPUTED, COMPARED),
+    ReaderEffect.MEANING: (COMPUTED, COMPARED, JOINED),
     ReaderEffect.ADDED: (FIXED_STAR,),
 }
 
@@ -56,16 +59,41 @@ QUERIES = {
     "computed": (COMPUTED, "select amount + 1 from orders"),
     "compared": (COMPARED, "select id from orders where amount > 1"),
     "joined": (JOINED, "select 1 from orders join rates on orders.amount = rates.amount"),
+    "joined by using": (JOINED, "select 1 from orders join rates using (amount)"),
     "sorted": (SORTED, "select id from orders order by amount"),
+    "sorted in a window": (use(clause=Clause.WINDOW), "select rank() over (order by amount) from orders"),
     "grouped": (GROUPED, "select count(*) from orders group by amount"),
     "star": (STAR, "select * from orders"),
     "fixed star": (FIXED_STAR, "select * from orders union all select 3, 3"),
+    "inserted": (use(is_positional=True), "insert into copies select id, amount from orders"),
+    "inserted star": (FIXED_STAR, "insert into copies select * from orders"),
+    "named in an unused query": (PASSED, "with unused as (select amount from orders) select id from orders, unused"),
+    "passed to a subquery": (COMPUTED, "select total + 1 from (select amount as total from orders) as passed"),
+    "in a filter of an aggregate": (COMPUTED, "select count(*) filter (where amount > 1) from orders"),
+    "in a having": (use(clause=Clause.HAVING, is_computed=True), "select 1 from orders having max(amount) > 1 + 0"),
 }
 CHANGES = {
     ReaderEffect.REMOVED: "alter table orders drop column amount",
-    ReaderEffect.RETYPED: "alter table orders alter amount type integer[] using [amount]",
+    ReaderEffect.RETYPED: "alter table orders alter amount type integer[] using {array}[amount]",
     ReaderEffect.ADDED: "alter table orders add column note text",
 }
+TABLES = (
+    "create table orders (id integer, amount integer)",
+    "insert into orders values (1, 2)",
+    "create table rates (amount integer)",
+    "create table copies (id integer, amount integer)",
+)
+
+
+def is_refused(execute: Callable[[str], object], change: str, query: str, error: type[Exception]) -> bool:
+    """Return whether a database refuses a query after a change."""
+    for statement in (*TABLES, query, change):
+        execute(statement)
+    try:
+        execute(query)
+    except error:
+        return True
+    return False
 
 
 @pytest.mark.parametrize(("effect", "kind"), list(product(CHANGES, QUERIES)))
@@ -73,16 +101,35 @@ def test_a_query_that_duckdb_refuses_after_the_change_is_broken(effect: ReaderEf
     """What fails is found; what gives other rows without an error (a changed order) may be found too."""
     item, query = QUERIES[kind]
     with duckdb.connect() as connection:
-        connection.execute("create table orders (id integer, amount integer); insert into orders values (1, 2)")
-        connection.execute("create table rates (amount integer)")
-        connection.execute(query).fetchall()
-        connection.execute(CHANGES[effect])
-        try:
-            connection.execute(query).fetchall()
-            is_refused = False
-        except duckdb.Error:
-            is_refused = True
-    assert item.breaks_by(effect) or not is_refused
+        refused = is_refused(connection.execute, CHANGES[effect].format(array=""), query, duckdb.Error)
+    assert item.breaks_by(effect) or not refused
+
+
+@pytest.mark.destinations
+@pytest.mark.parametrize(("effect", "kind"), list(product(CHANGES, QUERIES)))
+def test_a_query_that_postgresql_refuses_after_the_change_is_broken(
+    effect: ReaderEffect, kind: str, postgres_url: str
+) -> None:
+    import psycopg
+
+    item, query = QUERIES[kind]
+    with psycopg.connect(postgres_url) as connection:
+        connection.execute("create schema readers")
+        connection.execute("set search_path to readers")
+        refused = is_refused(connection.execute, CHANGES[effect].format(array="array"), query, psycopg.Error)
+        connection.rollback()
+    assert item.breaks_by(effect) or not refused
+
+
+@pytest.mark.parametrize("kind", QUERIES)
+def test_the_uses_of_the_table_are_those_of_its_queries(kind: str) -> None:
+    item, query = QUERIES[kind]
+    tables = ReadTables({"orders": ("id", "amount")}, "main")
+    uses = read_sql(query, STAGING, tables, "duckdb").uses
+    effects = [effect for effect in ReaderEffect if item.breaks_by(effect)]
+    assert effects == [
+        effect for effect in ReaderEffect if any(use.breaks_by(effect) for use in uses if use.column == "amount")
+    ]
 
 
 def test_a_column_is_read_if_a_query_names_it() -> None:

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from schemactl.errors import InputError, Location
 from schemactl.readers.dbt_texts import TEMPLATE_LINE, find_project_folder, is_of_project, with_texts_of
-from schemactl.readers.sql_texts import SqlText, read_uses, readership_of
+from schemactl.readers.sql_texts import SqlText, read_sql, read_uses, readership_of
 from schemactl.readers.tables import ReadTables
 from schemactl.readers.templates import fill_in
 from schemactl.review.readers import Blindness, Clause, Reader, Readership, Use, merge
@@ -177,8 +177,27 @@ class _Project:
                     )
                 next_readings += self._next_readings(reading, reading.passages(outputs), followed)
             readings = next_readings
-        merged = merge(readerships)
+        merged = merge([*readerships, *self._freshness()])
         return Readership(merged.uses, merged.blind, downstream)
+
+    def _freshness(self) -> Iterator[Readership]:
+        """Yield the uses of the columns by which ``dbt source freshness`` tells the age of sources."""
+        for source_id, table in self._tables_by_source.items():
+            source = self.content["sources"][source_id]
+            limits = _mapping(source, "freshness")
+            if not any(_mapping(limits, name).get("count") for name in ("warn_after", "error_after")):
+                continue
+            reader = replace(
+                self._reader_of(source),
+                kind="source freshness",
+                name=f"{source.get('source_name')}.{source.get('name')}",
+            )
+            if isinstance(column := source.get("loaded_at_field"), str):
+                texts = (f"select max({column}) from {table}", f"select 1 from {table} where {limits.get('filter')}")
+                for text in texts if limits.get("filter") else texts[:1]:
+                    yield _without_lines(read_sql(text, reader, self.tables, self.dialect))
+            elif source.get("loaded_at_query"):
+                yield _blind(reader, "the query of its freshness", [table])
 
     def _sources(self) -> Iterator[tuple[str, str]]:
         """Yield the id of each source that is a table of the schema, with the table."""
