@@ -54,7 +54,7 @@ def memory_limit(size: int, error: Callable[[], Exception]) -> Iterator[None]:
     Processes that the body starts get the same limit.
 
     Args:
-        size: in bytes, beyond the memory that the process already has; 0 for no limit.
+        size: the limit in bytes, beyond the memory that the process already has; 0 for no limit.
         error: creates the error.
     """
     size_match = re.search(r"^VmData:\s+(\d+) kB$", _read(Path("/proc/self/status")), re.MULTILINE)

@@ -60,7 +60,7 @@ def redact_text(text: str, secrets: Iterable[str] = ()) -> str:
     """Return text in which no address shows a secret.
 
     Args:
-        text: to be printed or stored.
+        text: text to print or store.
         secrets: texts that it must not contain in any form, as ``secrets_of`` finds them.
     """
     for secret in sorted(secrets, key=len, reverse=True):

@@ -333,7 +333,7 @@ class _Documents:
         """Yield the documents as they are read from JSON, numbered from 1.
 
         Raises:
-            InputError: as of ``texts``.
+            InputError: as in ``texts``.
         """
         for number, text in self.texts():
             try:

@@ -43,7 +43,7 @@ def read(source: str | Path, format: str | None = None, *, schemas: SchemasPlace
 
     Args:
         source: what to read.
-        format: of a file; None to find it out as ``schemactl import`` does.
+        format: the format of a file; None to detect it as ``schemactl import`` does.
         schemas: the folder that names are looked up in, or a ``SchemasFolder``.
 
     Raises:
@@ -164,7 +164,7 @@ def plan(
         schema: a schema, a file or a REF.
         to: the destination's address.
         dialect: a sqlglot dialect; plans without a connection, in place of ``to``.
-        start: with ``dialect``, the schema that the engine has now; None for an empty database.
+        start: with ``dialect``, the current schema of the engine; None for an empty database.
         allow_destructive: whether steps may lose data.
         on_unfit: what to do if values of a column do not fit its new type.
         out: a file ``*.plan.json`` to save the plan in, for ``apply``.

@@ -178,10 +178,10 @@ class QuickPattern:
     """A pattern whose elements a regular expression finds exactly as Java's parser does.
 
     Attributes:
-        regex: with a named group for each of ``groups``.
+        regex: a regular expression with a named group for each of ``groups``.
         groups: the fields of the groups.
         has_time: whether there is an hour.
-        is_strict: as of ``DatePattern``.
+        is_strict: as in ``DatePattern``.
         layout: the places of elements in texts of the pattern's width; None if it has no fixed width.
     """
 
@@ -277,7 +277,7 @@ class _Layout:
     """The places of digits and ASCII in texts of one width.
 
     Attributes:
-        width: of the texts in bytes.
+        width: the width of the texts in bytes.
         letters: places with the bytes that they may have.
         numbers: the first place of digits, the one after their last, and their field.
     """

@@ -108,7 +108,7 @@ class DatePattern:
     """A pattern that parses texts.
 
     Args:
-        pattern: in Java's letters.
+        pattern: the pattern in Java's letters.
         is_case_sensitive: whether names and literals must have the pattern's case.
         is_strict: whether impossible dates are refused; else a day past the end of a month is its last day.
 

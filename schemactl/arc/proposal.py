@@ -73,9 +73,9 @@ def propose(name: str, texts: pa.Array, order: DateOrder | None = None) -> Field
     If day and month could change places (all texts are like ``01/02/2020``), the day comes first.
 
     Args:
-        name: of the column.
-        texts: of the column; some may be null.
-        order: of day and month; None to find it in the texts.
+        name: the name of the column.
+        texts: the texts of the column; some may be null.
+        order: the order of day and month; None to find it in the texts.
     """
     distinct = pc.unique(texts.drop_null())
     stripped = pc.utf8_trim_whitespace(distinct)

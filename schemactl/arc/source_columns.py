@@ -17,7 +17,7 @@ def match_columns(fields: Sequence[Field], cells: Mapping[str, str]) -> list[str
     Columns are matched by name; if no name is a field's, by position, as in Arc.
 
     Args:
-        fields: of the typing.
+        fields: the fields of the typing.
         cells: the engine's own names of columns, by their names in the data, in order.
 
     Raises:
@@ -47,8 +47,8 @@ def check_column_type(field: Field, column_type: str | None) -> None:
     """Refuse a column that is neither text nor of the field's type.
 
     Args:
-        field: of the typing.
-        column_type: in Spark's words; None for text.
+        field: the field of the typing.
+        column_type: the column's type in Spark's words; None for text.
 
     Raises:
         InputError: the column is of another type.

@@ -107,7 +107,7 @@ class _Value:
     """A value and its origin, as shown to the user.
 
     Attributes:
-        distance: from the call: 0 for the command line, 1 for the environment, more for files.
+        distance: the distance from the call: 0 for the command line, 1 for the environment, more for files.
     """
 
     value: Any

@@ -88,8 +88,8 @@ class AvroColumn:
     """A column of an Avro file.
 
     Attributes:
-        type: of its values as they are read.
-        convert: for pyarrow; None for values that it takes as they are.
+        type: the type of its values as they are read.
+        convert: converts values for pyarrow; None for values that pyarrow accepts.
     """
 
     name: str

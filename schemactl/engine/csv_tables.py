@@ -33,7 +33,7 @@ class CsvTable:
     """Files with one header.
 
     Attributes:
-        faults: by path.
+        faults: the faults by path.
         broken_headers: files whose header has a quote that never closes: each is one bad record.
     """
 

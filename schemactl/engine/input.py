@@ -139,8 +139,8 @@ def peek(path: str, address: str = "") -> bytes:
     """Return the first bytes of a file or an object of a store, decompressed; none if only Spark can decompress it.
 
     Args:
-        path: as people are shown it.
-        address: of an object of a store.
+        path: as shown to people.
+        address: the address of a store object.
 
     Raises:
         InputError: the file cannot be read, or its name does not say that it is compressed.

@@ -83,8 +83,8 @@ def format_of_ending(ending: str, preferred: str) -> str | None:
     """Return the format of files with an ending; third parties' formats come before ours.
 
     Args:
-        ending: in lower case, with the dot.
-        preferred: of our formats, the one that is taken if several have the ending.
+        ending: the ending, in lower case, with the dot.
+        preferred: the format of ours that wins if several formats have the ending.
     """
     for registry in (SPARK_FORMATS, LOCAL_FORMATS):
         for name in registry.installed:

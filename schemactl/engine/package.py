@@ -41,7 +41,8 @@ class WrittenRejects:
     """Rejected rows and values as they are written.
 
     Attributes:
-        folder: of Parquet files with the columns ``tally.STORED_REJECTS_COLUMNS``; it holds one file at least.
+        folder: the folder of Parquet files with the columns ``tally.STORED_REJECTS_COLUMNS``; it contains at least one
+            file.
     """
 
     folder: Path
@@ -52,7 +53,7 @@ def count_rejects(rejects: WrittenRejects, roots: Set[str]) -> tuple[Counter[str
     """Return by file the number of rejected rows and values, and the number of records that are rejected whole.
 
     Args:
-        rejects: of all tables of a load.
+        rejects: the rejects of all tables of a load.
         roots: the root tables, whose rows are records.
     """
     columns = ["file", "line", "table_name", "row"]

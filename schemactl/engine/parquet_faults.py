@@ -93,7 +93,7 @@ def reason_of(error: Exception) -> str:
 
 
 def durations_in(schema: pyarrow.Schema) -> list[str]:
-    """Return the columns of durations, each with the unit of its numbers, as people are shown it."""
+    """Return the columns of durations, each with the unit of its numbers, as shown to people."""
     return list(dict.fromkeys(column for field in schema for column in _durations(field.name, field.type)))
 
 

@@ -33,7 +33,7 @@ class TaskParts:
     """The parts of files that one task reads, one after the other.
 
     Attributes:
-        size: in bytes, uncompressed (at a guess if they are compressed).
+        size: the uncompressed size in bytes (estimated for compressed files).
     """
 
     parts: tuple[FilePart, ...]
@@ -49,7 +49,7 @@ class CutFiles:
     """Files, cut into tasks.
 
     Attributes:
-        tasks: in the order of the input.
+        tasks: the tasks, in the order of the input.
         packed: large compressed files whose records go to all cores.
     """
 
@@ -99,10 +99,10 @@ def cut_csv(
 
     Args:
         inputs: the files.
-        layout: of all of them; malformed files stay whole.
-        starts: by path, where parts of the file may begin, in bytes, and whether that is within a quoted cell.
+        layout: the layout of all files; malformed files stay whole.
+        starts: by path, the offsets (bytes) at which parts may begin, and whether each is within a quoted cell.
         cores: that work on tasks.
-        most_of_task: in bytes.
+        most_of_task: the maximum size of a task in bytes.
     """
     files = [replace(whole_file(input_file, Form.ROWS), layout=layout) for input_file in inputs]
     sizes = [uncompressed_size(file) for file in inputs]

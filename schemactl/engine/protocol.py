@@ -34,7 +34,7 @@ class RowRecords:
 
     Attributes:
         records: the partitions.
-        names: of the columns.
+        names: the names of the columns.
         json_paths: paths whose values are JSON texts (Spark's VARIANT).
     """
 
@@ -91,7 +91,7 @@ class RowBatch(ABC):
 
     @abstractmethod
     def count_by_block(self) -> dict[tuple[str, int], int]:
-        """Return the number of rows by file (as people are shown it) and block; no column is read."""
+        """Return the number of rows by file (as shown to people) and block; no column is read."""
 
     @abstractmethod
     def rows(self, keys: Set[str | None] | None = None) -> RowRecords:
@@ -114,7 +114,7 @@ class TextBatch(ABC):
     """Texts that a typing gives types; columns that have their type already are among them.
 
     Attributes:
-        gaps: as of ``DocumentBatch``.
+        gaps: as in ``DocumentBatch``.
         task: how texts are typed.
     """
 
@@ -137,10 +137,10 @@ class RowPlaces:
     Attributes:
         folder: the address of the folder that has the files.
         files: the name of the Parquet file with the places of a partition's rows, by the partition's number: columns
-            ``c0``, ``c1`` ... (``columns``, as of ``kernel.ordering.comparable``), ``ordinal``, and ``file``, ``line``,
+            ``c0``, ``c1`` ... (``columns``, as in ``kernel.ordering.comparable``), ``ordinal``, and ``file``, ``line``,
             ``indexes`` and ``list``, the place of a row in the input (``kernel.rows.RowMaker``).
         columns: the names of the columns that identify and order rows.
-        table: with its primary key and the order of its rows.
+        table: the table, with its primary key and the order of its rows.
     """
 
     folder: str

@@ -46,9 +46,9 @@ class ReadDocuments:
     """A batch of documents that was read, to be read again.
 
     Attributes:
-        before: by file, as people are shown it, and block how many records come before the block in the file.
-        records: for the kernel (``partitions.records_of``).
-        columns: as of ``partitions.RecordReader.pieces``.
+        before: the number of records before each block in its file, by file name (as shown to people) and block.
+        records: the records for the kernel (``partitions.records_of``).
+        columns: as in ``partitions.RecordReader.pieces``.
     """
 
     documents: DocumentBatch

@@ -51,7 +51,7 @@ class DiffRequest:
         compatibility: who the changes must not break.
         is_transitive: whether the head is also compared with older versions of the base.
         severities: severities that replace the defaults of single rules.
-        today: the date after which a silence with an earlier end date does not apply.
+        today: the current date; silences that ended before do not apply.
         settings: the head's changes to the settings that review it.
         data: the data that decides row-dependent changes; None if no data was named.
         model: a Pydantic model, ``MODULE:CLASS``; the base is compared with the schema after a load with the model.

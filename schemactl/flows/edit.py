@@ -42,7 +42,7 @@ class Edited:
     """The outcome of an edit.
 
     Attributes:
-        name: of the schema.
+        name: the name of the schema.
         path: the import file, or the only file if there is no import folder.
         is_taken_over: whether the export file has it already.
     """

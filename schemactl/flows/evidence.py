@@ -55,12 +55,12 @@ def find_sources(
     """Return the files of saved evidence, and the data.
 
     Args:
-        sources: of a call.
-        input_format: as of ``engine.inputs.find_inputs``.
-        has_header: as of ``engine.input.Input``.
+        sources: the sources of a call.
+        input_format: as in ``engine.inputs.find_inputs``.
+        has_header: as in ``engine.input.Input``.
         engine: the choice of the engine that is going to read the data; object stores are listed unless it is Spark.
-        selection: of the records inside JSON documents; other formats ignore it.
-        is_wanted: as of ``engine.inputs.find_inputs``.
+        selection: the selection of the records inside JSON documents; other formats ignore it.
+        is_wanted: as in ``engine.inputs.find_inputs``.
     """
     sources = tuple(sources)
     saved = [source for source in sources if is_evidence_file(source) and not has_magic(source)]

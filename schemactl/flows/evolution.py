@@ -109,8 +109,8 @@ class _Start:
     Attributes:
         table: the user's name for the root table.
         stored: the schema without the declarations of the call.
-        fitted: with the call's model and hints, under names that fit the destination.
-        schema: with the detectors for the data as well.
+        fitted: the schema with the call's model and hints, under names that fit the destination.
+        schema: the fitted schema with the detectors for the data.
         is_new: whether the stored schema has no columns for the root table.
         violations: declarations of the model that the contract refuses.
     """

@@ -27,8 +27,8 @@ def list_files(name: str, to: str, patterns: Sequence[str] = (), load_id: str | 
     Args:
         name: the schema's.
         to: the destination.
-        patterns: as of ``match_paths``; all files without one.
-        load_id: of the load whose files are listed; None for all loads.
+        patterns: as in ``match_paths``; all files without one.
+        load_id: the load whose files are listed; None for all loads.
 
     Raises:
         InputError: the destination has no such load, or no such files.
@@ -54,7 +54,7 @@ def forget_files(name: str, to: str, patterns: Sequence[str], agrees: Callable[[
     Args:
         name: the schema's.
         to: the destination.
-        patterns: as of ``match_paths``.
+        patterns: as in ``match_paths``.
         agrees: asks the user, who is shown the files.
 
     Raises:

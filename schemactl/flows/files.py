@@ -43,7 +43,7 @@ def check_files(files: tuple[Path, ...], schemas: SchemasPlace) -> tuple[tuple[P
     """Return the problems of schema files: content, hash, naming convention and normalizer.
 
     Args:
-        files: by default all of the schemas folder.
+        files: the files; by default all files of the schemas folder.
         schemas: the folder of ``import/`` and ``export/``; an edited file of ``export/`` is wrong.
     """
     folder = SchemasFolder.at(schemas)

@@ -199,9 +199,10 @@ def read_source(
         file: a path, ``-``, or the address of a destination.
         source: the format of the file; None to infer it.
         schemas: the schemas folder.
-        dialect: of SQL.
-        versions: of dbt's models.
-        name: of the stored schema whose naming convention names the tables of a destination; None for snake_case.
+        dialect: the SQL dialect.
+        versions: the versions of dbt's models.
+        name: the name of the stored schema whose naming convention names the tables of a destination; None for
+            snake_case.
     """
     path = Path(file)
     if find_address(str(file)) and not path.exists():

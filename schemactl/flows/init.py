@@ -76,7 +76,7 @@ class InitRequest:
         schemas: the schemas folder, absolute or from the working folder.
         parts: what else to set up.
         source: a folder of a dlt pipeline, or the address of a dataset or database, with the first schemas.
-        name: of the schema of the source; None for its own.
+        name: the name for the schema of the source; None for its own name.
         settings: the project's settings file, if it has one.
         settings_table: what that file sets.
         editor_schemas: the texts of the JSON Schemas for editors, by their files.

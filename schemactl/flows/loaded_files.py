@@ -53,7 +53,7 @@ class FileLedger:
 
     Attributes:
         skipped: the number of files that ``is_new`` has answered False for.
-        seen: their paths as people are shown them, as keys in the order of the listing; ``MOST_SEEN`` at most.
+        seen: their paths as shown to people, as keys in the order of the listing; ``MOST_SEEN`` at most.
     """
 
     def __init__(self, connection: sqlite3.Connection) -> None:

@@ -48,7 +48,7 @@ class CallModel:
         reference: ``MODULE:CLASS``.
         table: its only table; None for a union, which has a table for each variant.
         variants: the tables of a union, by the value that names them.
-        key: of the field that has these values.
+        key: the key of the field that has these values.
     """
 
     reference: str
@@ -70,7 +70,7 @@ def find_model(reference: str, contract: str | None) -> CallModel:
 
     Args:
         reference: ``MODULE:CLASS``; the module is installed, or a file or package in the working folder.
-        contract: of the call, which overrides that of the model.
+        contract: the contract of the call, which overrides the contract of the model.
     """
     if find_spec("pydantic") is None:
         raise InputError(f"Pydantic is not installed: {install_command('model')}")

@@ -97,7 +97,7 @@ class Replay:
     """What a load does besides if its sources are the records of rejects.
 
     Attributes:
-        origins: of the records, by the file that they are read from.
+        origins: the origins of the records, by the file that they are read from.
         edit: returns the change of the stored rejects, given the id of the load and the new rejects.
         is_dry_run: whether nothing is saved and loaded.
     """

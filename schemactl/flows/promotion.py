@@ -82,7 +82,7 @@ class StoredColumns:
     """The columns of a destination that a load may widen.
 
     Attributes:
-        schema_name: of the load.
+        schema_name: the schema name of the load.
         counted: the answers of ``count``: rows of a load are made several times if they do not fit at first.
     """
 

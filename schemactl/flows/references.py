@@ -54,12 +54,12 @@ class Referred:
         origin: the place that messages name; it holds no password.
         document: its file; None for a destination's catalog.
         destination: whose catalog it is; None for a document.
-        address: of that destination, which may hold a password; None for a document.
-        hashes: of the schemas that the destination was loaded with, the last one first.
+        address: the address of the destination, which may contain a password; None for a document.
+        hashes: the hashes of the schemas that the destination was loaded with, newest first.
         history: the file whose versions in git are older versions of the schema, if there is such a file.
         commit: the full hash of the git revision that it was read from, if any.
         effective: the effective schema that it comes from, if any.
-        unfilled: as of ``review.comparison.Side``.
+        unfilled: as in ``review.comparison.Side``.
     """
 
     schema: Schema

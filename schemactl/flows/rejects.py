@@ -227,8 +227,8 @@ def discard_rejects(
     """Mark the waiting rejects of the selected records as discarded, with a reason.
 
     Args:
-        store: of the rejects.
-        selection: of waiting rejects.
+        store: the store of the rejects.
+        selection: the selection of waiting rejects.
         because: the reason.
         agree: asks a person.
     """

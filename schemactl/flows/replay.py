@@ -229,9 +229,9 @@ class _Attempt:
     """One load of some records.
 
     Attributes:
-        folder: for their files and the changed rejects.
+        folder: a folder for their files and the changed rejects.
         rejects_by_record: the rejects that the load makes.
-        origins: of the records, by the file that has them now.
+        origins: the origins of the records, by the file that has them now.
     """
 
     store: RejectStore

@@ -56,9 +56,9 @@ class InferRequest:
         evidence_file: the file to save evidence to.
         resolve_collisions: whether keys that become one column get a column each.
         naming: convention of a new schema; None for snake_case.
-        normalizer: of a new schema; None for dlt's relational one.
+        normalizer: the normalizer of a new schema; None for dlt's relational one.
         to: the destination that the schema is for; None for any.
-        max_identifier_length: of that destination in characters; None for no limit.
+        max_identifier_length: the maximum identifier length of that destination in characters; None for no limit.
         held: the schema with the tables and columns that only the destination still has.
         typing: the typing of the data's texts; None for that of the schema, if one was applied to it.
         typing_errors: the treatment of rows with errors of the schema's typing; None for the column ``_errors``.
@@ -68,7 +68,8 @@ class InferRequest:
             looks like a record.
         is_wanted: decides which listed files are read; None for all of them.
         null_values: texts that mean null in CSV, TSV and XML.
-        selection: of the records inside JSON documents; None for the one that the schema remembers, if any.
+        selection: the selection of the records inside JSON documents; None for the selection saved in the schema, if
+            any.
         rejects_frozen: whether rows that violate a frozen contract are rejected and do not stop a load (replays).
         detect: detectors for the data, ``digits,number`` or ``-iso_timestamp``; None for the schema's.
     """
@@ -124,7 +125,7 @@ def dispatch_by(
     """Return the dispatch by the field that names the root table of each record; None without one.
 
     Args:
-        field: of the call, ``type`` or ``meta.kind``; None for the discriminator of the model.
+        field: the field of the call, ``type`` or ``meta.kind``; None for the discriminator of the model.
         names: tables with other names than the field's values, by value.
         other_table: the table of records without such a value; None for none.
         key: the discriminator of the model's variants; None without such a model.

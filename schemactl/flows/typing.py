@@ -138,11 +138,11 @@ def apply_typing(typing: Typing, source: str, name: str, table: str | None, fold
     """Save a typing in a schema: later runs of ``infer`` and ``normalize`` type the texts of its table.
 
     Args:
-        typing: of the texts of the table.
+        typing: the typing of the texts of the table.
         source: the data, after which the table is named in a new schema.
-        name: of the schema.
-        table: of the data; None for the schema's only root table, or one named after the source.
-        folder: of the schemas.
+        name: the name of the schema.
+        table: the table of the data; None for the schema's only root table, or one named after the source.
+        folder: the schemas folder.
     """
     from schemactl.flows.import_ import import_schema
 

@@ -64,10 +64,10 @@ class Setting(NamedTuple):
     """A setting in brackets.
 
     Attributes:
-        key: in lower case, its words separated by a blank.
+        key: the key in lower case, with its words separated by a blank.
         text: the value without quotes; None for a setting without a value.
         start: the offset of the key.
-        ref: of the setting ``ref``, the mark and the other side.
+        ref: for the setting ``ref``, the mark and the other side.
     """
 
     key: str

@@ -66,9 +66,9 @@ class Statement:
     """A statement or a shell command of a script.
 
     Attributes:
-        sql: with the comments before it, without the delimiter after it.
-        sql_line: of the first character of that, from 1.
-        line: of its first word.
+        sql: the SQL with the comments before it, without the delimiter after it.
+        sql_line: the line of the first character of ``sql``, from 1.
+        line: the line of its first word.
         text: its words on one line, without the comments before it.
     """
 
@@ -253,8 +253,8 @@ def split_statements(script: str, name: str, dialect: Dialect) -> Iterator[State
 
     Args:
         script: SQL, maybe with commands of a database's shell.
-        name: of the dialect.
-        dialect: of sqlglot.
+        name: the name of the dialect.
+        dialect: the sqlglot dialect.
     """
     return _Splitter(script, name, _token_pattern(name, type(dialect))).statements()
 

@@ -156,7 +156,7 @@ def suggest_typing(start: Schema, resolution: Resolution, evidence: Evidence, co
     Args:
         start: the schema before.
         resolution: the schema after, and the values of each column.
-        evidence: of the data.
+        evidence: the evidence of the data.
         command: the command that drafts types for such columns.
     """
     lines: list[str] = []

@@ -24,8 +24,8 @@ class Detection:
     """The detectors of a schema and of one of its root tables.
 
     Attributes:
-        schema: in ``settings.detections``, which dlt reads.
-        table: in the table's ``x-detections``; these run first, and on whole columns.
+        schema: the detectors in ``settings.detections``, which dlt reads.
+        table: the detectors in the table's ``x-detections``; these run first, and on whole columns.
     """
 
     schema: tuple[str, ...]
@@ -36,7 +36,7 @@ def with_detection(before: Schema, table: str, source: str, requested: str | Non
     """Return the schema with the detectors for its data, to infer by.
 
     Args:
-        before: with the column hints of the call.
+        before: the schema before the data, with the column hints of the call.
         table: the root table of the data.
         source: the user's name for the table.
         requested: the list of ``--detect``, which replaces or changes the detectors that apply without it.

@@ -41,7 +41,7 @@ class Fitted:
     Attributes:
         schema: its renamed tables and columns record their old name (``x-renamed-from``).
         renamed: the new name of each table and column that has one; columns by the old name of their table.
-        max_length: of further names in characters; None for no limit.
+        max_length: the maximum length of further names in characters; None for no limit.
     """
 
     schema: Schema

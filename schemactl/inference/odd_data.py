@@ -28,12 +28,14 @@ def describe_odd_data(
     """Yield a sentence for each kind of odd data in new tables and columns.
 
     Args:
-        tables: that are new or have new columns.
-        after: the schema with them.
-        resolution: of the evidence.
-        evidence: of the data.
+        tables: tables that are new or have new columns.
+        after: the schema with these tables.
+        resolution: the resolution of the evidence.
+        evidence: the evidence of the data.
     """
-    wide = [f"`{table.name}` ({count:,})" for table in tables if (count := _width(table, after)) > MOST_COLUMNS]
+    growing = (table.name for table in tables if any(column.is_new for column in table.columns))
+    widths = {name: len(after.tables[name].columns) for name in growing}
+    wide = [f"`{name}` ({width:,})" for name, width in widths.items() if width > MOST_COLUMNS]
     if wide:
         yield (
             f"more than {MOST_COLUMNS} columns: {_listed(wide)}; if keys of the data are values, such as ids or dates, "
@@ -59,11 +61,6 @@ def describe_odd_data(
     ]
     if constant:
         yield f"the same value in each row: {_listed(constant)}"
-
-
-def _width(table: TableFinding, after: Schema) -> int:
-    """Return the number of columns of a table that has new ones."""
-    return len(after.tables[table.name].columns) if any(column.is_new for column in table.columns) else 0
 
 
 def _row_count(table: str, resolution: Resolution, evidence: Evidence) -> int:

@@ -35,7 +35,7 @@ class StoredValues:
     """The stored values of a column, counted at the destination.
 
     Attributes:
-        rows: of its table.
+        rows: the number of rows of its table.
         unfit: the number of values that would not survive the wider type.
         examples: a few of them, as texts that may be shown.
         blocker: why the destination cannot change the column; empty if it can.

@@ -31,7 +31,7 @@ class Renaming:
     Attributes:
         convention: its reference.
         renamed: the new name of each table and column that has one; columns by the old name of their table.
-        source_names: by root table, the column names of keys that continue to share a column with other keys.
+        source_names: by root table, the column names of keys that still share a column with other keys.
     """
 
     convention: str

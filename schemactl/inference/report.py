@@ -18,7 +18,7 @@ class ColumnFinding:
     Attributes:
         before: its data type in the earlier schema, None if it was missing or incomplete.
         is_new: whether the earlier schema lacks it; False for a column that only waited for its type.
-        precision, scale, timezone: of its type, if the schema sets them.
+        precision, scale, timezone: the properties of its type that the schema sets.
         variant_of: the column whose values of other types this variant takes, None for other columns.
         sources: the paths in the data that fill it, formatted; empty for columns that dlt adds, and for declared
             columns that the data lacks.
@@ -136,8 +136,8 @@ class TypingFinding:
         message: the reason for that row, in Arc's words or Pydantic's.
         mode: the treatment of such rows: ``column``, ``reject`` or ``fail``; ``discard`` loads them without the value.
         nullable: False if the typing allows no null, and so no error: nothing is written then.
-        contract: with a model the contract for such values, as ``data_type=freeze``; None for a typing.
-        converted: with a typing how many texts of the field became values; None for a model.
+        contract: with a model, the contract for such values, as ``data_type=freeze``; None for a typing.
+        converted: with a typing, the number of texts of the field that became values; None for a model.
     """
 
     column: str
@@ -205,7 +205,7 @@ class DataReading:
     Attributes:
         engine: ``spark`` or ``local``.
         reason: why that engine, for people.
-        bytes: of the files as they are stored; None if some are not on this machine.
+        bytes: the size of the stored files; None if some are not on this machine.
         start_seconds: until the engine was ready.
         seconds: until all data was read, the start included.
     """
@@ -224,8 +224,9 @@ class InferenceReport:
     Attributes:
         table: the root table of the data; None if files go to several.
         sample: the requested sample: ``full``, ``10%``, ``100000``.
-        before_hash, before_version: of the stored schema; None for a new schema.
-        after_hash, after_version: of the new schema; with ``--check``, of the schema that would be saved.
+        before_hash, before_version: hash and version of the stored schema; None for a new schema.
+        after_hash, after_version: hash and version of the new schema; with ``--check``, of the schema that would be
+            saved.
         saved: whether the schema was written; never under ``--check``, nor if a frozen contract is violated.
         import_adopted: hash of the import file, if a user's edit of it was applied first.
         dropped: tables and columns (``table.column``) from earlier data that such an edit removed.

@@ -143,7 +143,7 @@ class Resolution:
     Attributes:
         schema: the evolved schema; it still has the version and hash of the base.
         taken: the paths and classes of values that each column takes, in order of the data.
-        rows: for each table the paths whose values make its rows.
+        rows: by table, the paths whose values make its rows.
         renamed: names for source paths whose normalized names collide.
         propagation: the columns that rows of this load copy down; the propagation of ``schema`` may apply from the next
             load on.

@@ -100,8 +100,8 @@ def split_rows(blocks: Iterable[bytes], line_end: bytes, size: int | None = None
 
     Args:
         blocks: the file from the beginning of a row, as UTF-8, cut anywhere.
-        line_end: of rows.
-        size: in bytes, 1 at least; None for all.
+        line_end: the line end of rows.
+        size: the size in bytes, at least 1; None for everything.
     """
     mark, is_inside = line_end[-1:], False
     pending: list[bytes] = []

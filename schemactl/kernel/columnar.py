@@ -31,11 +31,11 @@ class ColumnarSource:
     """The rows of a columnar source.
 
     Attributes:
-        names: of the columns.
+        names: the names of the columns.
         structures: the nested types in which the plan keeps columns, by name.
         whole: paths whose values are JSON texts.
         task: the typing of its texts, if they are typed.
-        types: of its columns, as of ``RowObserver``, if their values are counted.
+        types: the types of its columns, as in ``RowObserver``, if their values are counted.
         sample: chooses the rows that are counted and validated; None for all.
     """
 
@@ -65,8 +65,8 @@ def documents_of(columns: Mapping[str, pa.Array], whole: frozenset[Path]) -> lis
     """Return rows as documents.
 
     Args:
-        columns: of the source, one at least.
-        whole: as of ``ColumnarSource``.
+        columns: the columns of the source, at least one.
+        whole: as in ``ColumnarSource``.
     """
     value_lists = [to_python(column, None, (name,), whole) for name, column in columns.items()]
     return [dict(zip(columns, values, strict=True)) for values in zip(*value_lists, strict=True)]
@@ -140,8 +140,8 @@ class RowObserver:
         """Take rows of one file.
 
         Args:
-            rows: as of ``chunks_of``.
-            file: as of ``chunks_of``.
+            rows: as in ``chunks_of``.
+            file: as in ``chunks_of``.
             first: the place of the first row, by which places of rows are ordered.
             is_sampled: the rows that are in the sample.
         """
@@ -265,7 +265,7 @@ def to_python(array: pa.Array, structure: NestedType | None, path: Path, whole: 
         return _objects(array, structure, path, whole)
     if pa.types.is_map(array_type):
         value = structure.value if isinstance(structure, MapOf) else None
-        keys = [_key_text(key) for key in _own(array, array.keys).to_pylist()]
+        keys = [key if isinstance(key, str) else text_of(key) for key in _own(array, array.keys).to_pylist()]
         # values in maps are kept with them: no path leads to them
         items = to_python(_own(array, array.items), value, (*path, ""), frozenset())
         return [
@@ -313,7 +313,3 @@ def _bounds(array: pa.Array) -> list[tuple[int, int] | None]:
     return [
         bounds if is_valid else None for bounds, is_valid in zip(offsets, array.is_valid().to_pylist(), strict=True)
     ]
-
-
-def _key_text(key: Any) -> str:
-    return key if isinstance(key, str) else text_of(key)

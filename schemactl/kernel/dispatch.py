@@ -210,7 +210,7 @@ class _WaitingTexts:
 
     Attributes:
         joined: the texts of each run.
-        numbers: of the texts.
+        numbers: the numbers of the texts.
     """
 
     joined: list[bytes] = field(default_factory=list)

@@ -161,7 +161,7 @@ def split_contents(
 
     Args:
         batches: columns ``file`` and ``content`` (binary, UTF-8).
-        selection: as of ``FilePart``.
+        selection: as in ``FilePart``.
     """
     for batch in batches:
         for file, content in zip(batch.column("file").to_pylist(), batch.column("content").to_pylist(), strict=True):

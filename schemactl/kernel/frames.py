@@ -35,8 +35,8 @@ class Nesting:
 
     Attributes:
         frame: the frame of their parents.
-        parents: for each row the index of its parent in that frame.
-        indexes: for each row its index in its list.
+        parents: the index of each row's parent in that frame.
+        indexes: the index of each row in its list.
     """
 
     frame: Frame
@@ -50,7 +50,7 @@ class Objects:
 
     Attributes:
         values: the objects.
-        rows: for each object the index of its element; None if every element has one.
+        rows: the index of the element of each object; None if every element is an object.
         size: the number of elements.
     """
 
@@ -94,7 +94,7 @@ class Frame:
         rejected: rows nested in rejected rows.
 
     Attributes:
-        ordinals: for each row the number of its root row, if rows may be superseded.
+        ordinals: the number of the root row of each row, if rows may be superseded.
     """
 
     def __init__(

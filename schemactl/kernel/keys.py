@@ -34,8 +34,8 @@ def hash_children(above: Sequence[bytes], table: str, parents: Sequence[int], in
     Args:
         above: the keys of the rows that they are nested in.
         table: the full name of the nested table.
-        parents: for each row the place of its parent in ``above``.
-        indexes: for each row its place in its list, from 0.
+        parents: the index of each row's parent in ``above``.
+        indexes: the index of each row in its list, from 0.
     """
     middle = f"_{table}_".encode()
     starts = [key + middle for key in above]

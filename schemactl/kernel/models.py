@@ -161,9 +161,9 @@ class RejectedDocuments:
 
     Attributes:
         piece: the documents, and the table that they would go to.
-        errors: of each of them.
-        file: as people are shown it.
-        numbers: of their records in the file.
+        errors: the errors of each document.
+        file: as shown to people.
+        numbers: the numbers of their records in the file.
     """
 
     piece: Piece

@@ -404,8 +404,8 @@ def _by_class(
     """Yield the texts of each column and class.
 
     Args:
-        texts: of some columns, one column after the other.
-        codes: of their classes.
+        texts: the texts of some columns, one column after the other.
+        codes: the codes of their classes.
         sizes: how many texts each column has, one at least in all.
     """
     classes = int(codes.max()) + 1

@@ -29,7 +29,7 @@ _OPENERS: Final[dict[str, Callable[[Any, str], Any]]] = {
     "": _open_plain, ".gz": gzip.open, ".bz2": bz2.open, ".zst": _open_zstandard,
 }  # fmt: skip
 SUFFIXES: Final = tuple(_OPENERS)
-"""Suffixes of compressed files that are read without Spark; any other suffix means uncompressed."""
+"""Suffixes of compressed files that are read without Spark; the empty one means any uncompressed file."""
 
 
 def reason_of(error: OSError | zlib.error) -> str:
@@ -53,7 +53,7 @@ def random_access(path: str, *, is_mapped: bool = False) -> Any:
     """Return the source for pyarrow's readers of a file, or of an object of a store by its address.
 
     Args:
-        path: of the file, or the address.
+        path: the path of the file, or the address.
         is_mapped: whether a file is mapped into memory, so that record batches are not copied.
     """
     if "://" in path:

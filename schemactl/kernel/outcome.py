@@ -187,9 +187,9 @@ def tally_of(outcome: RowOutcome, problems: Sequence[Problem], plan: Plan) -> Ta
     """Return the tally of a load.
 
     Args:
-        outcome: of all its rows.
-        problems: of a row maker for the plan.
-        plan: of the load.
+        outcome: the outcome of all its rows.
+        problems: the problems of a row maker for the plan.
+        plan: the plan of the load.
     """
     names = dict.fromkeys((*(rows.table for rows in plan.rows.walk()), *plan.tables))
     unfit: list[UnfitFinding] = []
@@ -237,10 +237,10 @@ class Refused:
     """Rows or values that a contract keeps out, a list element or array entry for each.
 
     Attributes:
-        file: of the records.
-        numbers: of the records in the file.
+        file: the file of the records.
+        numbers: the numbers of the records in the file.
         indexes: the places in lists, a sequence for each depth.
-        keys: of the rows.
+        keys: the keys of the rows.
         values: as texts.
         rows: as JSON, where whole rows are rejected.
     """
@@ -288,9 +288,9 @@ def describe_ignored(
 
     Args:
         table: the root table of the documents.
-        file: of the documents.
+        file: the file of the documents.
         keys: each with the number of its record and the ``_dlt_id`` of its row.
-        load: of the rows.
+        load: the load of the rows.
     """
     rejects = [
         {

@@ -79,7 +79,7 @@ class WrittenFiles:
     Attributes:
         tables: a file by table; tables without rows are left out.
         places: the same for the places of rows, as ``MadeRows.places``.
-        rejects: by the number of the plan; plans without any are left out.
+        rejects: the rejects by the number of the plan, without plans that have no rejects.
     """
 
     tables: dict[str, WrittenFile] = field(default_factory=dict)
@@ -119,9 +119,9 @@ def write_documents(
         batches: as ``partitions.RecordReader`` reads them.
         job: the same for all partitions.
         folder: the working folder of the command.
-        before: by file, as people are shown it, and block, how many records come before the block in the file.
+        before: the number of records before each block in its file, by file name (as shown to people) and block.
         gaps: rows of files that are no records, see ``partitions.row_number``.
-        columns: as of ``partitions.RecordReader.pieces``.
+        columns: as in ``partitions.RecordReader.pieces``.
     """
     pieces = RecordReader(folder).pieces(batches, job.options, columns)
     return _write(job, _document_chunks(pieces, before, columns), gaps)
@@ -174,13 +174,11 @@ def _row_chunks(
         first = before[file, block] + offset + 1
         for table, mask in rows_by_table(rows, source.names, dispatch):
             table_rows = rows if mask is None else rows.filter(mask)
-            numbers = range(first, first + len(rows)) if mask is None else _places(mask, first)
+            numbers: Sequence[int] = range(first, first + len(rows))
+            if mask is not None:
+                numbers = [first + index for index in pc.indices_nonzero(mask).to_pylist()]
             if table is not None:
                 yield from ((table, chunk) for chunk in chunks_of(table_rows, file, numbers, source))
-
-
-def _places(mask: pa.BooleanArray, first: int) -> list[int]:
-    return [first + index for index in pc.indices_nonzero(mask).to_pylist()]
 
 
 def _write(

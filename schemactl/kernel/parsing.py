@@ -41,7 +41,7 @@ class Parsed:
 
     Attributes:
         documents: the parsed documents, without blank and bad texts.
-        places: for each document the index of its text; None if each text is a document.
+        places: the index of the text of each document; None if each text is a document.
         bad: the indexes of texts that are neither blank nor a document.
     """
 

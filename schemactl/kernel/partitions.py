@@ -162,7 +162,7 @@ class RecordReader:
         """Yield the records that are read, sorted by table.
 
         Args:
-            batches: as of ``records_of``.
+            batches: as in ``records_of``.
             options: how records are read.
             columns: names, where shares of well-formed CSV are read a column at a time: all rows, for one table.
         """
@@ -186,7 +186,7 @@ class RecordReader:
                     counts.add(0, count, count)
 
     def _parse(self, file: str, block: int, texts: Sequence[bytes], records: Sequence[int]) -> Iterator[Piece]:
-        """Parse records of a block; they are numbered as of ``Positions``."""
+        """Parse records of a block; they are numbered as in ``Positions``."""
         counts = self.blocks[file, block]
         mask = None if self._share >= 1 else [is_sampled(text, self._share) for text in texts]
         indexes = range(len(texts)) if mask is None else list(compress(range(len(texts)), mask))
@@ -227,7 +227,7 @@ class RowReader:
         """Yield a model's rows, sorted by table.
 
         Args:
-            batches: as of ``read_rows``.
+            batches: as in ``read_rows``.
             options: how rows are read.
         """
         with paused_collector():
@@ -260,7 +260,7 @@ class Share:
     """The findings of one partition for one table.
 
     Attributes:
-        evidence: of its documents.
+        evidence: the evidence of its documents.
         documents: how many it has, by file.
         first: the first one.
     """
@@ -359,10 +359,10 @@ class PartitionResult:
 
     Attributes:
         result: shares by table, or the tallies of a recount; positions count from the beginning of their block.
-        blocks, bad_records: as of ``RecordReader``.
-        too_deep: as of ``Observer``.
-        too_many: as of ``Shares``.
-        errors: of documents that a model rejects, and of texts that cannot be typed.
+        blocks, bad_records: as in ``RecordReader``.
+        too_deep: as in ``Observer``.
+        too_many: as in ``Shares``.
+        errors: the errors of documents that a model rejects, and of texts that cannot be typed.
         rejected: how many of these are of no table, by file.
         converted: how many texts of each field of a typing became values.
     """

@@ -108,7 +108,7 @@ class RowPlan:
         problems: collects the problems that rows may have; ``RowOutcome`` counts them by index.
 
     Attributes:
-        levels_up: for the path of each ancestor and of the rows themselves, how many levels up they are.
+        levels_up: the number of levels from the rows up to each ancestor, by its path.
         root_levels_up: how many levels up the nearest root table is.
         optional_paths: paths at which some elements were seen to lack a value.
         overwritten_columns: problems by column, of columns that several cells may fill in one row.

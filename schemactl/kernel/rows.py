@@ -63,11 +63,11 @@ class _Cells:
     """The values of the cells of a frame.
 
     Attributes:
-        fills: by column, for each of its cells in order, the arrays that fill it.
+        fills: the arrays that fill each column, for each of its cells in order.
         rejecting: rows that a value rejects.
         problems: indexes of problems, the rows that have them, and the values.
         oversized: numbers that no column had room for, with the column of a declared size that they were meant for.
-        cut: by column, texts that lose nanoseconds.
+        cut: by column, the texts that lose nanoseconds.
     """
 
     fills: dict[str, list[list[pa.Array]]] = field(default_factory=dict)

@@ -26,8 +26,8 @@ class RowSample:
     """A share of rows, which their numbers in their files decide.
 
     Attributes:
-        share: of all rows, 0 to 1.
-        before: by file, as people are shown it, and block, how many rows come before the block in the file.
+        share: the share of all rows, 0 to 1.
+        before: the number of rows before each block in its file, by file name (as shown to people) and block.
     """
 
     share: float

@@ -29,7 +29,7 @@ def check_partition(batches: Iterable[pa.RecordBatch], folder: str, task: Typing
     """Type the texts of a partition; return its findings, which have the errors by field, and no contract.
 
     Args:
-        batches: as of ``partitions.read_rows``: the columns of the typing, and after them why a row is bad.
+        batches: as in ``partitions.read_rows``: the columns of the typing, and after them why a row is bad.
         folder: the working folder of the command.
         task: how texts are typed.
     """
@@ -77,7 +77,7 @@ class RejectedRows:
     Attributes:
         file, numbers: their places.
         columns: their texts, by field.
-        errors: of each row.
+        errors: the errors of each row.
     """
 
     file: str

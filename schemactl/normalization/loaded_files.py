@@ -50,7 +50,7 @@ class FilesReport:
     Attributes:
         name: the schema's.
         destination: its address, without a password.
-        files: by path, and by time of their loads.
+        files: the files by path and load time.
         is_declined: whether the user did not agree, so that no file was forgotten.
     """
 

@@ -55,7 +55,8 @@ class Cell:
 
     Attributes:
         name: the column that the path is normalized to, even if its values go elsewhere.
-        path: from the document; below the row's own path, or below that of a row above that passes a value on.
+        path: the path from the document; below the row's own path, or below the path of a row above that passes a value
+            on.
         targets: for each kind of value at the path (its data type: ``json`` for objects and lists that stay whole,
             ``text`` for integers beyond ``wei``) the columns that may take it. The first column that it can be coerced
             to takes it; without coercion (``Plan.coerces``) the first column of its data type. At the rows' own path
@@ -89,9 +90,9 @@ class Rows:
         parent: the table of the row above; None for rows of root tables.
         path: ``()`` for documents; the path of a list and ``ELEMENT`` for its elements.
         key: the source of the row key.
-        key_columns: for ``RowKey.PRIMARY_KEY``.
+        key_columns: the key columns for ``RowKey.PRIMARY_KEY``.
         has_load_id: whether the rows get ``_dlt_load_id``: True for root tables, except for scalars in lists.
-        cells: in dlt's order of columns. If several fill one column, the last one that is not null wins.
+        cells: the cells in dlt's order of columns. If several fill one column, the last one that is not null wins.
         own_key: the cells with the object's own ``_dlt_id``. A value that Python considers true is the key, and the
             row gets no link columns; otherwise a new key replaces it. Link columns replace cells.
         passed: values that rows above pass on, which replace values of the data.

@@ -33,7 +33,7 @@ class Inherited:
     """One value of a row, or of a row above it.
 
     Attributes:
-        path: of the value; for ``made`` values the path of the rows that dlt makes them for.
+        path: the path of the value; for ``made`` values, the path of the rows for which dlt makes them.
         kinds: the types of values at the path.
         made: the column of dlt's own that the value comes from, None for values of the data.
     """

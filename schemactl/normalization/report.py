@@ -73,7 +73,7 @@ class LoadSummary:
 
     Attributes:
         files: the number of its files.
-        bytes: of these files as they are stored.
+        bytes: the size of these files as stored.
         documents: the number of records in them.
     """
 

@@ -65,8 +65,8 @@ class RecordOrigin:
 
     Attributes:
         load_id: the load that rejected them.
-        file: of that load's data, as people were shown it.
-        lines: for each record of the replayed file its number in ``file``.
+        file: the file of that load's data, as shown to people.
+        lines: the number in ``file`` of each record of the replayed file.
     """
 
     load_id: str

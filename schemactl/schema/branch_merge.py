@@ -152,8 +152,8 @@ class _Merge:
     def merged(self) -> MergedSchema:
         base, ours, theirs = self._base, self._ours, self._theirs
         top = _Location()
-        headers = ({"name": schema.name, "description": schema.description} for schema in (base, ours, theirs))
-        header = self._mapping(top, *(_present(fields) for fields in headers))
+        headers = [{"name": schema.name, "description": schema.description} for schema in (base, ours, theirs)]
+        header = self._mapping(top, *({key: value for key, value in header.items() if value} for header in headers))
         settings = self._mapping(top.inside("settings"), base.settings, ours.settings, theirs.settings)
         normalizers = self._mapping(top.inside("normalizers"), base.normalizers, ours.normalizers, theirs.normalizers)
         # The import file is merged by itself: which hash it gets is unknown here.
@@ -390,10 +390,6 @@ def _fault_conflicts(schema: Schema) -> Iterator[Conflict]:
         table = keys[1] if keys[0] == "tables" and len(keys) > 1 else None
         message = f"both changes together are no valid schema: {finding.message}"
         yield Conflict(table, None, keys[-1], keys, message)
-
-
-def _present(fields: Properties) -> dict[str, Any]:
-    return {key: value for key, value in fields.items() if value}
 
 
 def _paired(sides: Sequence[Mapping[str, Named]], renames: Sequence[Mapping[str, str]]) -> list[_Trio[Named]]:

@@ -50,7 +50,7 @@ class Edits:
         folds_all: whether all variants of the schema, or of ``table``, do.
         unset: pairs of a table or column and the properties that it no longer has.
         descriptions: pairs of a table or column and its description.
-        hints: of columns and of the root table, by the names after the renames.
+        hints: the hints of columns and of the root table, by the names after the renames.
         table: the table of names without a table; None for the only root table.
         contract: a mode, or modes by entity.
     """

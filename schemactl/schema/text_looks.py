@@ -64,10 +64,6 @@ def _money(number: str) -> str:
     return rf"(?:[-+]?{before}{_signed(number)}|\({before}{number}\)|{_signed(number)}{after}|\({number}{after}\))"
 
 
-def _percent(number: str) -> str:
-    return rf"{_signed(number)}{_SPACE}%"
-
-
 def _patterns() -> Iterator[tuple[str, str]]:
     for separator in "/-":
         tail = f"{separator}{_YEAR}{_CLOCK}"
@@ -82,7 +78,7 @@ def _patterns() -> Iterator[tuple[str, str]]:
     for separator_name, forms in numbers.items():
         number = f"(?:{'|'.join(forms)})"
         yield f"money-{separator_name}", _money(number)
-        yield f"percent-{separator_name}", _percent(number)
+        yield f"percent-{separator_name}", rf"{_signed(number)}{_SPACE}%"
     yield "number-point", _signed(_WITH_POINT)
     yield "number-comma", _signed(_WITH_COMMA)
     yield "number-any", _signed(_UNCERTAIN)

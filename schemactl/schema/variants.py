@@ -76,8 +76,8 @@ def folded_type(column: Column, variants: Iterable[Column], *, allow_text: bool 
     Of a bigint and a double it is the double: whether all integers are within 2^53 is for stored values to say.
 
     Args:
-        column: with a type.
-        variants: with types.
+        column: the column, with a type.
+        variants: the variant columns, with types.
         allow_text: whether it may be a text of values in dlt's spelling.
     """
     wider: FullType | None = full_type(column.properties)

@@ -51,9 +51,9 @@ class LocalDocuments(TextDocuments):
     """JSON documents, or the rows of files of CSV.
 
     Attributes:
-        sources: of the records.
-        gaps: as of ``DocumentBatch``.
-        layout: of CSV; None for JSON.
+        sources: the sources of the records.
+        gaps: as in ``DocumentBatch``.
+        layout: the layout of CSV; None for JSON.
     """
 
     sources: tuple[FileTask | PackedFile | BatchTask, ...]

@@ -32,8 +32,8 @@ class Task(Protocol):
     """The records that one call of a kernel function reads; it is pickled.
 
     Attributes:
-        size: in bytes.
-        path: of the first file.
+        size: the size in bytes.
+        path: the path of the first file.
     """
 
     @property

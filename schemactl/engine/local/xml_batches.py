@@ -31,9 +31,9 @@ class XmlTask:
 
     Attributes:
         part: the whole file.
-        columns: of the records of all files that are read together.
+        columns: the columns of the records of all files that are read together.
         tag: the name of the elements that are records.
-        size: in bytes, uncompressed (at a guess if it is compressed).
+        size: the uncompressed size in bytes (estimated for a compressed file).
         null_values: texts that mean null in columns of texts.
         row_columns: the columns that have rows of texts; None for documents.
     """
@@ -97,7 +97,7 @@ class LocalXml(TextDocuments):
     """Records of files of XML.
 
     Attributes:
-        files: with the same columns.
+        files: files with the same columns.
         gaps: None; files of XML have no rows.
     """
 

@@ -123,7 +123,7 @@ class ShapeParser(_TextParser, XmlElements):
 
     Args:
         file: is parsed.
-        shapes: of the records of each encoding and name; added to.
+        shapes: the shapes of the records of each encoding and name; the parser adds to them.
     """
 
     def __init__(self, file: Input, shapes: dict[tuple[str, str], Shape]) -> None:

@@ -185,9 +185,9 @@ class Texts(TextBatch):
     Attributes:
         frame: the columns, named ``c0``, ``c1`` and so on, ``FAULT`` and ``FILE``; or shares, which have these columns
             (``Documents.is_for_workers``).
-        numbering: as of ``ColumnarRows``.
+        numbering: as in ``ColumnarRows``.
         task: how texts are typed.
-        gaps, is_for_workers: as of ``Documents``.
+        gaps, is_for_workers: as in ``Documents``.
     """
 
     frame: DataFrame

@@ -64,7 +64,7 @@ def _find_lost(schema: Schema, session: MigrationSession, versions: Sequence[Ver
 
 
 def warn_of_restored(schema: Schema, names: str) -> None:
-    """Warn of the tables and columns that a schema has got back; ``names`` is as of ``find_lost``."""
+    """Warn of the tables and columns that a schema has got back; ``names`` is as in ``find_lost``."""
     if names:
         _warn(
             schema,

@@ -127,7 +127,7 @@ class Runner:
     """Runs the batches of runs.
 
     Attributes:
-        runs: in their order.
+        runs: the runs, in order.
         schema: whose spelling of names the tables have.
         tables: a model of the tables before the first batch.
         retry: retries a transaction that could not get a lock.

@@ -27,7 +27,7 @@ class UndoRun(RunDirection):
     Until all of its steps are undone, the run is unfinished: ``rollback`` goes on with it, or ``apply`` forward again.
 
     Attributes:
-        numbers: of the steps that are undone, the last one first.
+        numbers: the numbers of the steps to undo, last step first.
         broken_off: numbers of steps that were begun, forward or backward, and had no effect.
         unrecorded: numbers of steps that a killed process has done and could not record.
         is_whole: whether no step of the run is left afterwards.

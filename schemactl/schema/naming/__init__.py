@@ -84,7 +84,7 @@ class Convention:
     """The rules of one naming convention; a plug-in module gives one as ``CONVENTION``.
 
     Attributes:
-        clean: from a name without spaces around it, never blank, to an identifier; shortening comes after it.
+        clean: maps a non-blank name without surrounding spaces to an identifier, which is shortened afterwards.
         path_separator: the separator between the identifiers of a path; ``clean`` must not produce it.
         adapt_table: adapts the shortened identifier of a table.
         longest: maximum length of an identifier in characters; None for no limit.
