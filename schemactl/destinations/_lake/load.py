@@ -12,20 +12,22 @@ from __future__ import annotations
 
 import uuid
 import warnings
+from abc import abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from schemactl.destinations._bookkeeping import is_loaded
 from schemactl.destinations._journal import Versions
 from schemactl.destinations._lake.files import add_staged
 from schemactl.destinations._lake.merge import merge_chain
-from schemactl.destinations._lake.table import DataFile, Lake, LakeTable
+from schemactl.destinations._lake.table import DataFile, FilesTable, Lake, LakeTable
 from schemactl.destinations._lake.types import arrow_type, can_partition, fits
 from schemactl.destinations._load import Chain, Load, chains_to_check, check_renames
 from schemactl.destinations._structure import Clash, cut, grown, shown
 from schemactl.errors import CommandWarning, DestinationError, Problem, SchemactlError
+from schemactl.normalization.package import StagedTable
 from schemactl.schema.dispositions import complete, first, named
 from schemactl.schema.nested_types import Leaf, read_type, structure_of
 from schemactl.schema.structure import DATABASE_TYPE, description_of
@@ -39,18 +41,60 @@ _RESERVED = ("delta.", "PARQUET:")
 """How metadata of columns begins that has a meaning to Delta and to Parquet."""
 
 
+T = TypeVar("T", bound=FilesTable)
+
+
 @dataclass(frozen=True, slots=True)
-class _Commit:
+class TableChange(Generic[T]):
     """The change to a table: files that are written already, and files that go."""
 
-    table: LakeTable
+    table: T
     added: Sequence[str]
     removed: Sequence[DataFile]
 
 
 @dataclass(slots=True)
-class LakeLoad(Load[_Commit]):
-    """See ``Load``: new files are staged, and known to no table before the commits."""
+class FilesLoad(Load[TableChange[T]], Generic[T]):
+    """A load into tables that are files: new files are staged, and known to no table before the commit."""
+
+    @property
+    @abstractmethod
+    def prefix(self) -> str:
+        """The beginning of the names of new files."""
+
+    @abstractmethod
+    def table_to_write(self, table: Table, chain: Chain) -> T | None:
+        """Return the table with all columns of the load; None if the load does not change it."""
+
+    def add_files(self, table: T, staged: StagedTable | None, chain: Chain) -> list[str]:  # noqa: ARG002 - for folders
+        """Make new files of the rows that a load appends to a table, or puts in the place of others; return them."""
+        return list(add_staged(table, staged, self.prefix)) if staged else []
+
+    def stage(self, chain: Chain) -> Iterator[TableChange[T]]:
+        self.report(chain.root.name)
+        tables = {
+            table.name: files_table
+            for table in chain.tables
+            if (files_table := self.table_to_write(table, chain)) is not None
+        }
+        if chain.is_merged:
+            merged = merge_chain(chain, self.package.inserted_at, tables, self.prefix)
+            changes = (TableChange(tables[name], added, removed) for name, added, removed in merged)
+        else:
+            changes = (
+                TableChange(
+                    table,
+                    self.add_files(table, chain.staged.get(name), chain),
+                    table.files() if chain.is_replaced else (),
+                )
+                for name, table in tables.items()
+            )
+        yield from (change for change in changes if change.added or change.removed)
+
+
+@dataclass(slots=True)
+class LakeLoad(FilesLoad[LakeTable]):
+    """See ``FilesLoad``: each table is committed once, and the journal says how the commits are undone."""
 
     lake: Lake
     lake_tables: Mapping[str, LakeTable | None] = field(init=False)
@@ -88,28 +132,11 @@ class LakeLoad(Load[_Commit]):
         )
         self.lake.write_journal(self.journal)
 
-    def stage(self, chain: Chain) -> Iterator[_Commit]:
-        self.report(chain.root.name)
-        attempt = self.journal.attempt
-        tables = {
-            table.name: lake_table for table in chain.tables if (lake_table := self._ready(table, chain)) is not None
-        }
-        if chain.is_merged:
-            merged = merge_chain(chain, self.package.inserted_at, tables, attempt)
-            commits = (_Commit(tables[name], added, removed) for name, added, removed in merged)
-        else:
-            commits = (
-                _Commit(
-                    table,
-                    list(add_staged(table, chain.staged[name], attempt)) if name in chain.staged else [],
-                    table.files() if chain.is_replaced else (),
-                )
-                for name, table in tables.items()
-            )
-        yield from (commit for commit in commits if commit.added or commit.removed)
+    @property
+    def prefix(self) -> str:
+        return self.journal.attempt
 
-    def _ready(self, table: Table, chain: Chain) -> LakeTable | None:
-        """Return the table with all columns of the load; None if it is not there and no rows come."""
+    def table_to_write(self, table: Table, chain: Chain) -> LakeTable | None:
         lake, load_id = self.lake, self.journal.load_id
         lake_table = lake.open(table.name)
         if table.name not in chain.staged:
@@ -137,9 +164,9 @@ class LakeLoad(Load[_Commit]):
         grown = lake_table.grow_columns(wider, load_id) if wider else lake_table
         return grown.add_columns(fields, load_id) if fields else grown
 
-    def commit(self, staged: Sequence[_Commit]) -> None:
-        for table_commit in staged:
-            table_commit.table.commit(table_commit.added, table_commit.removed, self.journal.load_id)
+    def commit(self, staged: Sequence[TableChange[LakeTable]]) -> None:
+        for change in staged:
+            change.table.commit(change.added, change.removed, self.journal.load_id)
         self.lake.finish(self.package)
 
     def restore(self, error: BaseException) -> None:

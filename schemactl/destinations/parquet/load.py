@@ -6,7 +6,7 @@ import hashlib
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -15,10 +15,10 @@ from schemactl.destinations._address import folder_address
 from schemactl.destinations._errors import wrap_errors
 from schemactl.destinations._folder import refuse_links
 from schemactl.destinations._journal import Moves
+from schemactl.destinations._lake.load import FilesLoad, TableChange
 from schemactl.destinations._lake.lock import check_writable, holding
-from schemactl.destinations._lake.merge import merge_chain
 from schemactl.destinations._lake.table import link_or_copy
-from schemactl.destinations._load import Chain, Load, carry_out, chains_to_check, check_nulls, check_renames
+from schemactl.destinations._load import Chain, carry_out, chains_to_check, check_nulls, check_renames
 from schemactl.destinations._reading import DatasetReader
 from schemactl.destinations._structure import cut, shown
 from schemactl.destinations.parquet.bookkeeping import new_files, read_rows
@@ -43,7 +43,7 @@ from schemactl.destinations.parquet.journal import (
     list_files,
     recover,
 )
-from schemactl.destinations.parquet.table import FolderTable
+from schemactl.destinations.parquet.table import FolderTable, write_file
 from schemactl.errors import DestinationError
 from schemactl.normalization.package import Among, LoadPackage, StagedTable, rows_in
 from schemactl.progress import Progress
@@ -58,19 +58,6 @@ if TYPE_CHECKING:
     import pyarrow
 
 _MERGED: Final = f"{FOLDER}/merged"
-
-
-@dataclass(frozen=True, slots=True)
-class _Change:
-    """The change to one table: removed and added files, by their paths in the dataset.
-
-    Attributes:
-        come: the current path of each added file, by its name in the table's folder.
-    """
-
-    table: str
-    gone: tuple[str, ...]
-    come: Mapping[str, Path]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +101,8 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
 
 
 @dataclass(slots=True)
-class ParquetLoad(Load[_Change]):
-    """See ``Load``: files are gathered in a hidden folder, and moved to their places by a journal."""
+class ParquetLoad(FilesLoad[FolderTable]):
+    """See ``FilesLoad``: files are gathered in a hidden folder, and moved to their places by a journal."""
 
     dataset: Path
     listing: Listing = field(init=False)
@@ -143,34 +130,51 @@ class ParquetLoad(Load[_Change]):
         check_nulls(chains)
         _check_renames(self.listing, self.package.schema, chains)
 
-    def stage(self, chain: Chain) -> Iterator[_Change]:
-        self.report(chain.root.name)
-        for change in _merged(self.listing, self.package, chain) if chain.is_merged else self._brought(chain):
-            folder = self.dataset / change.table
-            check_device(folder, self.dataset)
-            check_rights(folder)
-            for name, path in change.come.items():
-                link_or_copy(path, self.dataset / NEW / change.table / name)
-            yield change
+    @property
+    def prefix(self) -> str:
+        return "merged"
 
-    def _brought(self, chain: Chain) -> Iterator[_Change]:
-        """Yield the changes to the tables of a chain that is appended, or replaces the existing tables."""
-        for name in (table.name for table in chain.tables if chain.is_replaced or table.name in chain.staged):
-            old_files = tuple(f"{name}/{file}" for file in table_files(self.listing, name))
-            files = _files(chain.staged.get(name), is_first=chain.is_replaced or not old_files)
-            yield _Change(name, old_files if chain.is_replaced else (), _named(self.package, name, files))
+    def table_to_write(self, table: Table, chain: Chain) -> FolderTable | None:
+        old_files, staged = table_files(self.listing, table.name), chain.staged.get(table.name)
+        if not chain.is_merged:
+            is_changed = chain.is_replaced or staged is not None
+            return FolderTable(old_files, self.dataset / NEW / table.name) if is_changed else None
+        new = _files(staged, is_first=True)
+        if not old_files and not new:
+            return None
+        folder = self.dataset / _MERGED / table.name
+        folder.mkdir(parents=True)
+        return FolderTable(old_files, folder, _joint_fields((*old_files.values(), *new)))
 
-    def commit(self, staged: Sequence[_Change]) -> None:
-        moves = [
-            (f"{NEW}/{change.table}/{name}", f"{change.table}/{name}") for change in staged for name in change.come
-        ]
+    def add_files(self, table: FolderTable, staged: StagedTable | None, chain: Chain) -> list[str]:
+        return list(map(str, _files(staged, is_first=chain.is_replaced or not table.paths)))
+
+    def stage(self, chain: Chain) -> Iterator[TableChange[FolderTable]]:
+        """Stage the files of a chain as ``FilesLoad`` does, and gather them under the names of dlt's layout."""
+        for change in FilesLoad.stage(self, chain):
+            table, files = change.table, list(map(Path, change.added))
+            if chain.is_merged and not files and len(change.removed) == len(table.paths):
+                # A file without rows holds the columns of a table.
+                files = [table.folder / "merged-empty.parquet"]
+                write_file(files[0], table.fields, ())
+            check_device(self.dataset / table.name, self.dataset)
+            check_rights(self.dataset / table.name)
+            gathered = [self.dataset / NEW / table.name / name for name in _names(self.package, table.name, len(files))]
+            for source, path in zip(files, gathered, strict=True):
+                link_or_copy(source, path)
+            yield replace(change, added=tuple(map(str, gathered)))
+
+    def commit(self, staged: Sequence[TableChange[FolderTable]]) -> None:
+        added = [f"{change.table.name}/{Path(path).name}" for change in staged for path in change.added]
+        removed = tuple(f"{change.table.name}/{file.path}" for change in staged for file in change.removed)
+        moves = [(f"{NEW}/{name}", name) for name in added]
         for name, text in new_files(self.listing, self.package):
             check_rights((self.dataset / name).parent)
             file = self.dataset / NEW / name
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text, encoding="utf-8")
             moves.append((f"{NEW}/{name}", name))
-        commit(self.dataset, Moves(tuple(name for change in staged for name in change.gone), tuple(moves)))
+        commit(self.dataset, Moves(removed, tuple(moves)))
 
     def restore(self, error: BaseException) -> None:  # noqa: ARG002 - gathered files disturb no reader
         forget_gathered(self.dataset)
@@ -185,31 +189,14 @@ def _translate_error(folder: Path, error: Exception) -> DestinationError | None:
     return DestinationError(f"cannot write {path}: {error.strerror or error}", hint=hint)
 
 
-def _merged(listing: Listing, package: LoadPackage, chain: Chain) -> Iterator[_Change]:
+def _joint_fields(files: Sequence[Path]) -> pyarrow.Schema:
+    """Return the columns of all files together, as new files are to hold them."""
     import pyarrow
     import pyarrow.parquet
 
-    tables: dict[str, FolderTable] = {}
-    for table in chain.tables:
-        old = table_files(listing, table.name)
-        new = _files(chain.staged.get(table.name), is_first=True)
-        if old or new:
-            target = listing.dataset / _MERGED / table.name
-            target.mkdir(parents=True)
-            # The columns of all files together, as new files are to hold them.
-            schemas = [pyarrow.parquet.read_schema(file).remove_metadata() for file in (*old.values(), *new)]
-            joint_schema = pyarrow.unify_schemas(schemas, promote_options="permissive")
-            fields = [field.with_type(plain_type(field.type)).with_nullable(True) for field in joint_schema]
-            tables[table.name] = FolderTable(old, target, pyarrow.schema(fields))
-    for name, added, removed in merge_chain(chain, package.inserted_at, tables, "merged"):
-        files = tuple(map(Path, added))
-        if not files and len(removed) == len(tables[name].paths):
-            # A file without rows holds the columns of a table.
-            files = (tables[name].folder / "merged-empty.parquet",)
-            pyarrow.parquet.write_table(tables[name].fields.empty_table(), files[0])
-        yield _Change(
-            name, tuple(f"{name}/{removed_file.path}" for removed_file in removed), _named(package, name, files)
-        )
+    schemas = [pyarrow.parquet.read_schema(file).remove_metadata() for file in files]
+    joint_schema = pyarrow.unify_schemas(schemas, promote_options="permissive")
+    return pyarrow.schema([field.with_type(plain_type(field.type)).with_nullable(True) for field in joint_schema])
 
 
 def _files(staged: StagedTable | None, *, is_first: bool) -> tuple[Path, ...]:
@@ -220,11 +207,10 @@ def _files(staged: StagedTable | None, *, is_first: bool) -> tuple[Path, ...]:
     return full or (staged.files[:1] if is_first else ())
 
 
-def _named(package: LoadPackage, table: str, files: tuple[Path, ...]) -> dict[str, Path]:
-    """Return files by their names in dlt's layout: load id, id of the file."""
-    seeds = (f"{package.load_id}/{package.schema.name}/{table}/{number}" for number, _ in enumerate(files))
-    ids = (hashlib.sha256(seed.encode()).hexdigest()[:10] for seed in seeds)
-    return {f"{package.load_id}.{file_id}{PARQUET_ENDING}": file for file_id, file in zip(ids, files, strict=True)}
+def _names(package: LoadPackage, table: str, count: int) -> list[str]:
+    """Return the names of new files in dlt's layout: load id, id of the file."""
+    seeds = (f"{package.load_id}/{package.schema.name}/{table}/{number}" for number in range(count))
+    return [f"{package.load_id}.{hashlib.sha256(seed.encode()).hexdigest()[:10]}{PARQUET_ENDING}" for seed in seeds]
 
 
 MOST_NAME_BYTES: Final = 255
