@@ -98,9 +98,9 @@ def choose_dataset(datasets: Collection[str], dataset: str | None, origin: str) 
     if not main:
         raise InputError(f"there are no tables in `{origin}`")
     if len(main) > 1:
-        listed = backquoted(main)
+        dataset_list = backquoted(main)
         raise InputError(
-            f"`{origin}` contains {len(main)} datasets: {listed}", hint=f"choose one: `?dataset={main[0]}`"
+            f"`{origin}` contains {len(main)} datasets: {dataset_list}", hint=f"choose one: `?dataset={main[0]}`"
         )
     return main[0]
 
@@ -129,9 +129,9 @@ def choose_migrated(
         return schema_name
     if len(candidates) == 1 and not foreign:
         return candidates[0]
-    listed = backquoted(sorted((*candidates, *foreign)))
+    dataset_list = backquoted(sorted((*candidates, *foreign)))
     hint = f"choose one of them (`?dataset={candidates[0]}`) or a new dataset (`?dataset={schema_name}`)"
-    raise InputError(f"`{origin}` contains {len(candidates) + len(foreign)} datasets: {listed}", hint=hint)
+    raise InputError(f"`{origin}` contains {len(candidates) + len(foreign)} datasets: {dataset_list}", hint=hint)
 
 
 def without_staging(names: Collection[str]) -> list[str]:

@@ -32,13 +32,13 @@ def check_sqlite_files(database: Path) -> None:
         DestinationError: a file next to it is a link, or its journal names a file elsewhere.
     """
     _refuse_links(database, _SQLITE)
-    named = _super_journal(Path(f"{database}-journal"))
-    if named is None:
+    journal_name = _super_journal(Path(f"{database}-journal"))
+    if journal_name is None:
         return
-    super_journal = Path(named)
+    super_journal = Path(journal_name)
     is_beside = super_journal.resolve().parent == database.resolve().parent
     if not (is_beside and _SUPER_JOURNAL.search(super_journal.name)):
-        message = f"the journal `{database}-journal` makes SQLite delete `{named}`, which is not its own file"
+        message = f"the journal `{database}-journal` makes SQLite delete `{journal_name}`, which is not its own file"
         raise DestinationError(message, hint="delete the journal, and check who can write to the folder")
 
 

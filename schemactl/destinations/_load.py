@@ -249,11 +249,11 @@ def carry_out(load: Load[Staged]) -> None:
 
 def _stage(load: Load[Staged], chains: Iterable[Chain]) -> Iterator[Staged]:
     total = sum(staged_table.rows for staged_table in load.package.tables) or 1
-    done = 0
+    staged_rows = 0
     for chain in chains:
         yield from load.stage(chain)
-        done += sum(staged_table.rows for staged_table in chain.staged.values())
-        load.done = min(done / total, 1.0)
+        staged_rows += sum(staged_table.rows for staged_table in chain.staged.values())
+        load.done = min(staged_rows / total, 1.0)
     load.progress("completing the load", None)
 
 

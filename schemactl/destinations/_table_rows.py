@@ -66,5 +66,5 @@ def session_rows(session: Session, dataset: str, table: Table, among: Among | No
         values = sorted(among.values)
         key = stored_names.get(fold(among.column))
         for start in range(0, len(values) if key is not None else 0, _MOST_KEYS):
-            listed = ", ".join(map(literal, values[start : start + _MOST_KEYS]))
-            yield from batches_of(table, session.query(f"{query} WHERE {quote(str(key))} IN ({listed})"))
+            key_list = ", ".join(map(literal, values[start : start + _MOST_KEYS]))
+            yield from batches_of(table, session.query(f"{query} WHERE {quote(str(key))} IN ({key_list})"))

@@ -177,8 +177,8 @@ def _is_empty(evidence: Evidence) -> bool:
 def _prepare(request: InferRequest, opened: Opened, evidence: Evidence, after: Evolution | None) -> _Start:
     """Apply the model, the hints, the destination's limit of names and the detectors of a call to a schema."""
     stored = after.schema if after else schema_before(opened, request.naming, request.normalizer)
-    if request.held is not None and after is None:
-        stored = stored.with_missing_from(request.held)
+    if request.destination_schema is not None and after is None:
+        stored = stored.with_missing_from(request.destination_schema)
     table = table_of(request.table, request.sources, evidence, request.name)
     schema, violations = stored, tuple[Violation, ...]()
     if request.model is not None and not _is_empty(evidence):

@@ -70,8 +70,9 @@ def infer(
             from schemactl.flows.target import find_destination
 
             target = find_destination(request.to)
-            held_tables = with_lost(stored_schema, target)
-            request = replace(request, max_identifier_length=target.max_identifier_length, held=held_tables)
+            destination_schema = with_lost(stored_schema, target)
+            limit = target.max_identifier_length
+            request = replace(request, max_identifier_length=limit, destination_schema=destination_schema)
         table_inputs = inputs_by_table(request, stored_schema)
         warn_of_unlike(table_inputs)
         if request.evidence_file and len(table_inputs) > 1:

@@ -166,9 +166,9 @@ class Call:
     stored_columns: StoredColumns = field(kw_only=True)
 
     @property
-    def held(self) -> Schema:
+    def destination_schema(self) -> Schema:
         """The schema with the tables and columns that only the destination still has."""
-        return self.request.inference.held or self.before
+        return self.request.inference.destination_schema or self.before
 
     def report(self, outcome: Outcome) -> NormalizeReport:
         """Return a report with nothing but the call and an outcome."""
@@ -187,14 +187,14 @@ class Call:
         name = self.request.inference.name
         past = self.target.destination.read_past_loads(self.target.url, name)
         with open_ledger(self.target.destination.read_ledger(self.target.url, name)) as ledger:
-            new = find_new(self.table_inputs, ledger, self.held, self.request.changed)
+            new = find_new(self.table_inputs, ledger, self.destination_schema, self.request.changed)
         skipped = self.skipped + len(new.skipped)
         seen = (*self.seen, *new.skipped)[:MOST_SEEN]
         return replace(self, table_inputs=new.table_inputs, seen=seen, skipped=skipped, compared_loads=past.load_ids)
 
     def count_stored(self, table: str, column: str, wider: FullType) -> StoredValues:
         """Return the stored values of a column that would not survive a wider type."""
-        return self.stored_columns.count(self.held, table, column, wider)
+        return self.stored_columns.count(self.destination_schema, table, column, wider)
 
     def check_tables(self, schema: Schema) -> None:
         """Let the destination check the tables of a schema, unless it has; see ``Loader``."""
@@ -224,7 +224,7 @@ def _normalize(
     call = prepare(request)
     if isinstance(call, NormalizeReport):
         return call
-    cuts = cut_backlog(call.table_inputs, request.limits, call.held)
+    cuts = cut_backlog(call.table_inputs, request.limits, call.destination_schema)
     if len(cuts) == 1:
         return _load_files(call, progress, open_engine)
     waiting = sum(len(table_input.inputs) for table_input in call.table_inputs)
@@ -313,12 +313,15 @@ def prepare(request: NormalizeRequest) -> Call | NormalizeReport:
     past = target.destination.read_past_loads(target.url, inference.name)
     if load_id in past.load_ids:
         return NormalizeReport(inference.name, load_id, target.shown, Outcome.LOADED_BEFORE)
-    held_schema = with_lost(before, target)
+    destination_schema = with_lost(before, target)
     limit = target.max_identifier_length
-    inference = replace(inference, max_identifier_length=limit, held=None if held_schema == before else held_schema)
+    is_same = destination_schema == before
+    inference = replace(
+        inference, max_identifier_length=limit, destination_schema=None if is_same else destination_schema
+    )
     request = replace(request, inference=inference)
     # Longer names are checked later: only the data tells their short forms.
-    checked = without_long_names(held_schema, limit)
+    checked = without_long_names(destination_schema, limit)
     load = LoadTime(load_id, datetime.now(UTC), request.replay.origins if request.replay else {})
     stored_columns = StoredColumns(target, inference.name, request.promotion)
     call = Call(request, folder, target, load, before, checked, table_inputs=(), stored_columns=stored_columns)
@@ -328,7 +331,7 @@ def prepare(request: NormalizeRequest) -> Call | NormalizeReport:
             return call.report(Outcome.NOTHING_NEW)
     else:
         call = replace(call, table_inputs=_find_data(call))
-    _check_hinted_types(target, held_schema, call.table_inputs)
+    _check_hinted_types(target, destination_schema, call.table_inputs)
     try:
         target.destination.check_tables(target.url, checked)
     except DestinationError:
@@ -357,7 +360,7 @@ def _find_new_data(call: Call, load_ids: frozenset[str]) -> Call:
         is_wanted = None if _may_replace(call) else ledger.is_new
         listing = replace(call, request=replace(call.request, inference=replace(inference, is_wanted=is_wanted)))
         table_inputs = _find_data(listing, are_others_loaded=lambda: bool(ledger.skipped))
-        new = find_new(table_inputs, ledger, call.held, call.request.changed)
+        new = find_new(table_inputs, ledger, call.destination_schema, call.request.changed)
         seen = (*ledger.seen, *new.skipped)[:MOST_SEEN]
         skipped = ledger.skipped + len(new.skipped)
     return replace(call, table_inputs=new.table_inputs, seen=seen, skipped=skipped, compared_loads=load_ids)
@@ -366,7 +369,7 @@ def _find_new_data(call: Call, load_ids: frozenset[str]) -> Call:
 def _may_replace(call: Call) -> bool:
     """Return whether a load may replace the rows of a table."""
     hints = call.request.inference.hints
-    schemas = [call.held, *([hints.schema] if hints is not None and hints.schema is not None else [])]
+    schemas = [call.destination_schema, *([hints.schema] if hints is not None and hints.schema is not None else [])]
     dispositions = {table.properties.get("write_disposition") for schema in schemas for table in schema.tables.values()}
     return "replace" in dispositions or (hints is not None and hints.write_disposition == "replace")
 
@@ -648,7 +651,7 @@ def _make_rows(
 def _before_widening(call: Call, schema: Schema, evolutions: Iterable[Evolution]) -> Schema:
     """Return a schema with the columns that the load is going to widen as the destination still has them."""
     for origin in (origin for evolution in evolutions for origin in _widened_columns(evolution.report)):
-        column = call.held.column(*origin)
+        column = call.destination_schema.column(*origin)
         if column is not None:
             table = schema.tables[origin[0]]
             schema = schema.with_table(replace(table, columns={**table.columns, column.name: column}))

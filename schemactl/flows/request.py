@@ -59,7 +59,7 @@ class InferRequest:
         normalizer: the normalizer of a new schema; None for dlt's relational one.
         to: the destination that the schema is for; None for any.
         max_identifier_length: the maximum identifier length of that destination in characters; None for no limit.
-        held: the schema with the tables and columns that only the destination still has.
+        destination_schema: the schema with the tables and columns that only the destination still has.
         typing: the typing of the data's texts; None for that of the schema, if one was applied to it.
         typing_errors: the treatment of rows with errors of the schema's typing; None for the column ``_errors``.
         dispatch: names the root table of each record (``--table-by``); None if sources name it.
@@ -92,7 +92,7 @@ class InferRequest:
     detect: str | None = None
     to: str | None = None
     max_identifier_length: int | None = None
-    held: Schema | None = None
+    destination_schema: Schema | None = None
     table_sources: tuple[tuple[str, str], ...] = ()
     table_per_file: bool = False
     typing: TypingSource | None = None

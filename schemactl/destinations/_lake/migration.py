@@ -90,10 +90,10 @@ def render_together(steps: Sequence[Step], table: Table, names: NameLimits) -> t
     values = statements.values_after(steps, table, engine)
     # A type that only a database knows keeps the database's name.
     kinds = {name: columns[name].properties.get(DATABASE_TYPE) or type_words(columns[name]) for name in values}
-    listed = ", ".join(engine.sql.definition(columns[name], str(kind)) for name, kind in kinds.items())
+    definitions = ", ".join(engine.sql.definition(columns[name], str(kind)) for name, kind in kinds.items())
     table_name = engine.name(table.name)
     rows = f"SELECT {', '.join(values.values())} FROM {table_name}"
-    return (f"CREATE OR REPLACE TABLE {table_name} ({listed}) AS {rows} {REWRITES}",)
+    return (f"CREATE OR REPLACE TABLE {table_name} ({definitions}) AS {rows} {REWRITES}",)
 
 
 def _engine(names: NameLimits) -> Engine:
@@ -133,9 +133,9 @@ def type_words(column: Column) -> str:
     sizes = [properties[name] for name in ("precision", "scale") if properties.get(name) is not None]
     if any(isinstance(size, bool) or not isinstance(size, int) for size in sizes):
         raise InputError(f"a size of column `{column.name}` is not an integer: {sizes!r}")
-    listed = f"({', '.join(map(str, sizes))})" if sizes else ""
+    size_list = f"({', '.join(map(str, sizes))})" if sizes else ""
     is_naive = column.data_type is DataType.TIMESTAMP and column.is_naive
-    return f"{column.data_type}{listed}{' without time zone' if is_naive else ''}"
+    return f"{column.data_type}{size_list}{' without time zone' if is_naive else ''}"
 
 
 T = TypeVar("T", bound=FilesTable)

@@ -483,9 +483,9 @@ class MappedMigration(SqlMigration[D]):
         text, engine = self.text_of(name, retype), self.engine
         literals = ", ".join(map(self.literal, list(unfit_texts)[:MOST_EXAMPLES]))
         row = (f"CAST({engine.name(key)} AS {engine.text})" for key in keys)
-        listed = ", ".join((text, engine.shown(name, SHOWN_CHARACTERS), *row))
+        selected = ", ".join((text, engine.shown(name, SHOWN_CHARACTERS), *row))
         sample_rows = self.database.query(
-            f"SELECT {listed} FROM {table} WHERE {text} IN ({literals}) LIMIT {MOST_EXAMPLES}"
+            f"SELECT {selected} FROM {table} WHERE {text} IN ({literals}) LIMIT {MOST_EXAMPLES}"
         )
         texts = (tuple(map(_decoded, row)) for row in sample_rows)
         return tuple(

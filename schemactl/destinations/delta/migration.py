@@ -87,14 +87,14 @@ ABILITIES: Final[Abilities] = replace(
 
 def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
     """Return the statements of a step as people read them; see ``destinations.Migrator``."""
-    shown = render_step(step, table, dataset, ABILITIES)
+    statements = render_step(step, table, dataset, ABILITIES)
     new = step.table.name if isinstance(step, CreateTable) else step.after if isinstance(step, RenameTable) else None
     if new is not None:
         try:
             check_name(new)
         except DestinationError as error:
             raise InputError(error.message, hint=error.hint) from error
-    return shown
+    return statements
 
 
 MARK: Final = "schemactlMigration"

@@ -102,8 +102,8 @@ def _read_rows(client: JobClientBase, table: Table, /, **equal: str) -> Iterator
         if table.name == INPUTS.name:  # an earlier version has made it with fewer columns
             (_, stored_columns), *_ = client.get_storage_tables([table_name])
             names = {column: name for column, name in names.items() if name in stored_columns}
-        listed = ", ".join(map(sql_client.escape_column_name, names.values()))
-        query = f"SELECT {listed} FROM {sql_client.make_qualified_table_name(table_name)}"
+        column_list = ", ".join(map(sql_client.escape_column_name, names.values()))
+        query = f"SELECT {column_list} FROM {sql_client.make_qualified_table_name(table_name)}"
         try:
             values = (sql_client.execute_sql(query) or ()) if names else ()
         except DatabaseUndefinedRelation:

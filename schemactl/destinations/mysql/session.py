@@ -100,8 +100,8 @@ class MySqlSession(Session):
 
     def execute(self, statement: str) -> int:
         with self.connection.cursor() as cursor:
-            done: int = cursor.execute(statement)
-            return max(done, 0)
+            row_count: int = cursor.execute(statement)
+            return max(row_count, 0)
 
     def execute_many(self, statement: str, rows: Sequence[Sequence[Any]]) -> int:
         with self.connection.cursor() as cursor:

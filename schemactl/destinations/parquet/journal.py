@@ -177,8 +177,8 @@ def recover(dataset: Path) -> None:
         remove_folder(dataset, dataset / FOLDER)
         return
     _carry_out(dataset, journal)
-    done = f"files moved: {len(journal.moves):,}, removed: {len(journal.removals):,}"
-    message = f"finished an interrupted load or migration step in `{dataset}` ({done})"
+    counts = f"files moved: {len(journal.moves):,}, removed: {len(journal.removals):,}"
+    message = f"finished an interrupted load or migration step in `{dataset}` ({counts})"
     warnings.warn(CommandWarning(message), stacklevel=2)
 
 

@@ -93,7 +93,7 @@ ABILITIES: Final[Abilities] = replace(
 
 def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
     """Return a step as people read SQL; see ``destinations.Migrator``."""
-    shown = render_step(step, table, dataset, ABILITIES)
+    statements = render_step(step, table, dataset, ABILITIES)
     match step:
         case CreateTable():
             _check(step.table.name, *step.table.columns.values())
@@ -105,7 +105,7 @@ def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
             _check(step.table, step.after)
         case _:
             pass
-    return shown
+    return statements
 
 
 def _check(table: str, *columns: Column) -> None:

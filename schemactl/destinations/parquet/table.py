@@ -208,9 +208,9 @@ def disagreement(files: Mapping[str, Path]) -> str | None:
     for name, kinds in unlike.items():
         descriptions = []
         for kind, names in kinds.items():
-            listed = backquoted(sorted(names)[:_MOST_FILES])
+            file_list = backquoted(sorted(names)[:_MOST_FILES])
             more = len(names) - _MOST_FILES
-            descriptions.append(f"{cut(kind)} in {listed}" + (f" and {more:,} more" if more > 0 else ""))
+            descriptions.append(f"{cut(kind)} in {file_list}" + (f" and {more:,} more" if more > 0 else ""))
         described.append(f"`{name}` is {', and '.join(descriptions)}")
     return "; ".join(described) or None
 

@@ -103,10 +103,10 @@ def _phase(step: Prepare, engine: Engine, dataset: str, table: Table | None) -> 
             return (_drop_check(step.step, table_name),)
         case Phase.BUILD_INDEX:
             index = _index(step.step)
-            listed = ", ".join(engine.name(name) for name in _columns(step.step))
+            column_list = ", ".join(engine.name(name) for name in _columns(step.step))
             # A build that was killed leaves an index that is of no use.
             drop = f"DROP INDEX CONCURRENTLY IF EXISTS {qualify(dataset, index)}"
-            return drop, f"CREATE UNIQUE INDEX CONCURRENTLY {quote(index)} ON {table_name} ({listed})"
+            return drop, f"CREATE UNIQUE INDEX CONCURRENTLY {quote(index)} ON {table_name} ({column_list})"
         case Phase.DROP_INDEX:
             return (f"DROP INDEX IF EXISTS {qualify(dataset, _index(step.step))}",)
         case Phase.START_SYNC:
@@ -333,12 +333,11 @@ class Batches:
     def filled(self, coerced: Mapping[str, str]) -> str:
         """Return the value that a row gets; null if it does not survive. ``coerced``: PostgreSQL cannot cast these."""
         if coerced:
-            rows = ", ".join(f"({literal(given)}, {literal(made)})" for given, made in coerced.items())
-            made = "decode(made, 'hex')" if self.is_binary else "made"
-            found = (
-                f"(SELECT CAST({made} AS {self.kind}) FROM (VALUES {rows}) AS m(given, made) WHERE given = {self.text})"
-            )
-            return f"CASE WHEN {self.is_sure} THEN {self.value} ELSE {found} END"
+            rows = ", ".join(f"({literal(text)}, {literal(coerced_text)})" for text, coerced_text in coerced.items())
+            value = "decode(made, 'hex')" if self.is_binary else "made"
+            mapping = f"(VALUES {rows}) AS m(given, made)"
+            lookup = f"(SELECT CAST({value} AS {self.kind}) FROM {mapping} WHERE given = {self.text})"
+            return f"CASE WHEN {self.is_sure} THEN {self.value} ELSE {lookup} END"
         return self.value if self.is_sure == TRUE else f"CASE WHEN {self.is_sure} THEN {self.value} END"
 
     @staticmethod

@@ -444,10 +444,10 @@ def lock_holders(session: PostgresSession, table: str, waiting: PostgresSession)
     waiting_pid = waiting.connection.info.backend_pid
     with session.wrap_errors("look for the session with the lock"):
         holders = session.query(_HOLDERS.format(own=waiting_pid, table=literal(table)))
-    shown = [_describe(*row) for row in holders[:_SHOWN_SESSIONS]]
-    if len(holders) > len(shown):
-        shown.append(f"{len(holders) - len(shown)} more")
-    return f"; {table} is locked by {', '.join(shown)}" if shown else ""
+    descriptions = [_describe(*row) for row in holders[:_SHOWN_SESSIONS]]
+    if len(holders) > len(descriptions):
+        descriptions.append(f"{len(holders) - len(descriptions)} more")
+    return f"; {table} is locked by {', '.join(descriptions)}" if descriptions else ""
 
 
 def _describe(pid: int, state: str | None, seconds: int | None, query: str | None) -> str:

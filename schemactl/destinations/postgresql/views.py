@@ -76,8 +76,8 @@ def view_scripts(database: PostgresSession, dataset: str, columns: Sequence[tupl
     """
     # A view of whole rows depends on no column, but on the table.
     pairs = dict.fromkeys((*columns, *((table, "") for table, _ in columns)))
-    listed = ", ".join(f"({literal(table)}, {literal(column)})" for table, column in pairs)
-    query = _VIEWS.format(dataset=literal(dataset), columns=listed)
+    column_list = ", ".join(f"({literal(table)}, {literal(column)})" for table, column in pairs)
+    query = _VIEWS.format(dataset=literal(dataset), columns=column_list)
     return tuple(_script(database, row) for row in database.query(query))
 
 

@@ -13,7 +13,7 @@ from schemactl.destinations._bookkeeping import version_rows
 from schemactl.destinations._catalogue import OURS, column_of, make_catalogue, unknown
 from schemactl.destinations._types import TypeSystem, decimal, integer, is_type, keeps_unknown_types, parse_type
 from schemactl.destinations.spark.address import Namespace, read_address
-from schemactl.destinations.spark.tables import Tables, held_tables, stranded
+from schemactl.destinations.spark.tables import Tables, list_tables, stranded
 from schemactl.destinations.spark.types import ddl_of, stored_type
 from schemactl.engine.spark.session.opening import running_session
 from schemactl.errors import InputError
@@ -49,7 +49,7 @@ def read_catalogue(url: str) -> Catalogue:
 
 def read_namespace(spark: SparkSession, namespace: Namespace) -> Catalogue | None:
     """Return the tables of one schema; None without tables."""
-    all_tables = held_tables(spark, namespace)
+    all_tables = list_tables(spark, namespace)
     copies = stranded(all_tables)  # for tables that a killed migration has dropped
     tables_by_name = {name: table for name, table in all_tables.items() if not name.startswith(OURS)}
     tables_by_name |= {name: all_tables[copy] for name, copy in copies.items()}

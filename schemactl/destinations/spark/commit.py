@@ -37,7 +37,7 @@ def read_pending(target: Tables) -> Pending | None:
     Raises:
         DestinationError: the table that holds it has a form that no load creates.
     """
-    for name in sorted(target.held):
+    for name in sorted(target.stored):
         if not _is(name, PENDING):
             continue
         journal_name = target.namespace.table(name)
@@ -45,7 +45,7 @@ def read_pending(target: Tables) -> Pending | None:
         views = find_views(target.spark, target.namespace)
         if name in views:
             raise journal_error(journal_name, "it is a view")
-        if list(target.held[name].columns.items()) != [(_LOAD, "string")]:
+        if list(target.stored[name].columns.items()) != [(_LOAD, "string")]:
             raise journal_error(journal_name, f"its only column is not `{_LOAD}`")
         # A table without a row was killed during its creation.
         for row in target.frame(name).select(F.substring(_LOAD, 1, MAX_BYTES + 1)).take(1):
@@ -84,10 +84,10 @@ def recover(target: Tables) -> Tables:
     """Finish or forget a killed migration or load; return the tables afterwards."""
     mend_copies(target)
     target = refreshed(target)
-    for name in target.held:
+    for name in target.stored:
         # Spark remembers the files of tables to which another machine may have written since.
         target.spark.catalog.refreshTable(target.namespace.table(name))
-    if not any(_is(name, head) for name in target.held for head in (PENDING, NEW)):
+    if not any(_is(name, head) for name in target.stored for head in (PENDING, NEW)):
         return target
     pending = read_pending(target)
     if pending is not None:
@@ -117,11 +117,11 @@ def _check_whole(target: Tables, pending: Pending) -> None:
     needed: list[str] = []
     for step in pending.steps:
         is_renamed = step.takes_place or step.is_new
-        if step.source is not None and not (is_renamed and step.table in target.held):
+        if step.source is not None and not (is_renamed and step.table in target.stored):
             needed.append(step.source)
         if not is_renamed and (step.source is not None or step.rows):
             needed.append(step.table)
-    gone = [name for name in needed if name not in target.held]
+    gone = [name for name in needed if name not in target.stored]
     if gone:
         raise DestinationError(
             f"load `{pending.load_id}` into {target.namespace} was interrupted, and its table `{gone[0]}` is missing",
@@ -129,7 +129,7 @@ def _check_whole(target: Tables, pending: Pending) -> None:
         )
     for step in pending.steps:
         columns = {frozenset(row) for row in step.rows}
-        if len(columns) > 1 or any(names - target.held[step.table].columns.keys() for names in columns):
+        if len(columns) > 1 or any(names - target.stored[step.table].columns.keys() for names in columns):
             raise journal_error(target.namespace.table(pending.table), f"its rows are not of `{step.table}`")
 
 
@@ -147,7 +147,7 @@ def forget(target: Tables) -> None:
     limit = target.lease.number if target.lease else 0
     # First the table that makes a load certain: without it, the other tables can be dropped at any time.
     for head in (PENDING, NEW):
-        for name in target.held:
+        for name in target.stored:
             if _is(name, head) and int(name.removeprefix(head).partition("_")[0]) <= limit:
                 target.spark.sql(f"DROP TABLE IF EXISTS {target.namespace.table(name)}")
 
@@ -155,12 +155,12 @@ def forget(target: Tables) -> None:
 def _take(target: Tables, step: TableMove, *, is_again: bool) -> None:
     spark, table = target.spark, target.namespace.table(step.table)
     if step.source is not None and (step.takes_place or step.is_new):
-        if step.source not in target.held:
+        if step.source not in target.stored:
             return  # it has the name already
         if step.takes_place:
             take_place(target, step.table, step.source)
             return
-        if step.table not in target.held:
+        if step.table not in target.stored:
             new_name = target.namespace.new_name(step.table)
             spark.sql(f"ALTER TABLE {target.namespace.table(step.source)} RENAME TO {new_name}")
             return
@@ -168,18 +168,18 @@ def _take(target: Tables, step: TableMove, *, is_again: bool) -> None:
         append_rows(target, step.table, step.rows, is_again=is_again)
         return
     if step.source is None:
-        if step.table in target.held:
+        if step.table in target.stored:
             spark.sql(f"TRUNCATE TABLE {table}")
         return
     source = target.namespace.table(step.source)
-    columns = list(target.held[step.source].columns)
-    listed = ", ".join(quoted(name) for name in columns)
+    columns = list(target.stored[step.source].columns)
+    column_list = ", ".join(quoted(name) for name in columns)
     if step.overwrites:
-        nulls = [name for name in target.held[step.table].columns if name not in columns]
-        values = ", ".join([listed, *(f"NULL AS {quoted(name)}" for name in nulls)])
+        nulls = [name for name in target.stored[step.table].columns if name not in columns]
+        values = ", ".join([column_list, *(f"NULL AS {quoted(name)}" for name in nulls)])
         spark.sql(f"INSERT OVERWRITE TABLE {table} BY NAME SELECT {values} FROM {source}")
         return
-    added = f"INSERT INTO {table} ({listed}) SELECT {listed} FROM {source} n"
+    added = f"INSERT INTO {table} ({column_list}) SELECT {column_list} FROM {source} n"
     if is_again:
         key = [step.key] if step.key else columns
         same = " AND ".join(f"n.{quoted(name)} <=> t.{quoted(name)}" for name in key)

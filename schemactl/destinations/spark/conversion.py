@@ -138,8 +138,8 @@ def _after(step: _OfColumn, frame: DataFrame, field: T.StructField) -> Filled | 
             return Filled(field, is_taken.otherwise(value))
         case FillColumn():
             constant = stored_constant(step.value, step.column, engine_of("any.any"))
-            refused = F.raise_error(F.lit(f"{step.value!r} is not a value for column `{step.column.name}`"))
-            return Filled(field, F.coalesce(value, F.expr(constant), refused.cast(spark_type(step.column))))
+            refusal = F.raise_error(F.lit(f"{step.value!r} is not a value for column `{step.column.name}`"))
+            return Filled(field, F.coalesce(value, F.expr(constant), refusal.cast(spark_type(step.column))))
 
 
 def _is(field: T.StructField, name: str) -> bool:
@@ -200,11 +200,11 @@ def count_not_undone(step: ChangeType, frame: DataFrame) -> Unfit:
 
 def _counted(frame: DataFrame, value: Column, is_bad: Column, again: Column | None = None) -> Unfit:
     """Return how many values block the step; with ``again``, the examples show the values after an undo."""
-    shown = F.hex(value) if isinstance(_kind(frame, value), T.BinaryType) else value.cast("string")
+    value_text = F.hex(value) if isinstance(_kind(frame, value), T.BinaryType) else value.cast("string")
     nothing = F.lit(None).cast("string")
     row_key = _value(_ROW_KEY).cast("string") if _ROW_KEY in frame.columns else nothing
     becomes = nothing if again is None else again.cast("string")
-    cut, becomes = (F.substring(text, 1, SHOWN_CHARACTERS) for text in (shown, becomes))
+    cut, becomes = (F.substring(text, 1, SHOWN_CHARACTERS) for text in (value_text, becomes))
     looked = frame.select(cut.alias("shown"), row_key.alias("key"), is_bad.alias("is_bad"), becomes.alias("becomes"))
     total = looked.agg(F.count("*").alias("rows"), F.count_if("is_bad").alias("bad")).collect()[0]
     rows = looked.where("is_bad").limit(MOST_EXAMPLES).collect() if total.bad else []

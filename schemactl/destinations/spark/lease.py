@@ -134,20 +134,20 @@ class Lease:
         if not number:
             return 0, {}
         try:
-            shown = self._spark.sql(f"SHOW TBLPROPERTIES {self._table(number)}").collect()
+            properties = self._spark.sql(f"SHOW TBLPROPERTIES {self._table(number)}").collect()
         except PySparkException:
             if number in self._numbers():
                 raise
             return self._last()  # dropped by the next holder
-        holder = _read_holder(next((row[1] for row in shown if row[0] == _PROPERTY), ""))
+        holder = _read_holder(next((row[1] for row in properties if row[0] == _PROPERTY), ""))
         if holder is None:
             message = f"{self._table(number)} is not a lease of schemactl"
             raise DestinationError(message, hint="drop it, and check who can create tables there")
         return number, holder
 
     def _numbers(self) -> frozenset[int]:
-        shown = self._spark.sql(f"SHOW TABLES IN {self._namespace} LIKE '{LEASE}*'").collect()
-        matches = (_NUMBER.fullmatch(row.tableName) for row in shown)
+        leases = self._spark.sql(f"SHOW TABLES IN {self._namespace} LIKE '{LEASE}*'").collect()
+        matches = (_NUMBER.fullmatch(row.tableName) for row in leases)
         return frozenset(int(match[1]) for match in matches if match)
 
     def _table(self, number: int) -> str:

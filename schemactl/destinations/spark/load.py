@@ -159,7 +159,7 @@ class SparkLoad(Load[TableMove]):
         tables = [staged.table for chain in chains for staged in chain.staged.values()]
         tables += bookkeeping_of(self.package.schema)
         structures = {table.name: _structures(table, self.target) for table in tables}
-        self.made = frozenset(table.name for table in tables) - self.target.held.keys()
+        self.made = frozenset(table.name for table in tables) - self.target.stored.keys()
         self.target = prepare(self.target, tables, structures)
 
     def stage(self, chain: Chain) -> Iterator[TableMove]:
@@ -167,7 +167,7 @@ class SparkLoad(Load[TableMove]):
         table_rows = [
             Brought(table, chain.staged.get(table.name), _structures(table, self.target), table.name in self.made)
             for table in chain.tables
-            if table.name in self.target.held
+            if table.name in self.target.stored
         ]
         merge = merge_of(chain.root, self.package.inserted_at) if chain.is_merged else None
         yield from stage(self.target, table_rows, merge, is_replaced=chain.is_replaced)
@@ -186,7 +186,7 @@ class SparkLoad(Load[TableMove]):
 
 def _structures(table: Table, target: Tables) -> Structures:
     """Return the types in which existing columns keep their objects and lists after a load."""
-    stored_types = target.held[table.name].columns if table.name in target.held else {}
+    stored_types = target.stored[table.name].columns if table.name in target.stored else {}
     types = {
         column.name: _after(column, stored_types[column.name])
         for column in complete(table)
@@ -207,7 +207,7 @@ def _check_chains(schema: Schema, chains: Sequence[Chain], target: Tables | None
             raise DestinationError(f"the Spark session catalog does not allow the table name `{name}`", hint=hint)
     if target is None:
         return
-    stored_tables = target.held
+    stored_tables = target.stored
 
     def columns_of(table: str) -> Collection[str] | None:
         return stored_tables[table].columns if table in stored_tables else None
@@ -221,7 +221,7 @@ def _check_chains(schema: Schema, chains: Sequence[Chain], target: Tables | None
 
 
 def _check_table(table: Table, target: Tables, *, is_view: bool, is_replaced: bool) -> None:
-    stored_table = target.held[table.name]
+    stored_table = target.stored[table.name]
     key = first(table, "row_key")
     if is_view or (key and key not in stored_table.columns):
         why = "is a view" if is_view else f"was not created by dlt or schemactl: it has no `{key}`"

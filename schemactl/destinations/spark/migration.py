@@ -166,13 +166,13 @@ class SparkMigration(Ledger):
     def empty_tables(self, tables: Collection[str]) -> frozenset[str]:
         names, filled = list(tables), set[int]()
         parts = [
-            f"SELECT {index} AS held FROM (SELECT 1 FROM {self.tables.full(name)} LIMIT 1)"
+            f"SELECT {index} AS number FROM (SELECT 1 FROM {self.tables.full(name)} LIMIT 1)"
             for index, name in enumerate(names)
         ]
         with wrap_errors("look for rows"):
             for start in range(0, len(parts), _MOST_BRANCHES):
                 rows = self.tables.spark.sql(" UNION ALL ".join(parts[start : start + _MOST_BRANCHES])).collect()
-                filled.update(row.held for row in rows)
+                filled.update(row.number for row in rows)
         return frozenset(name for index, name in enumerate(names) if index not in filled)
 
     def find_blocker(self, step: Step) -> Blocker | None:
@@ -254,5 +254,5 @@ class SparkMigration(Ledger):
 
     def remove_version(self, version_hash: str) -> None:
         with wrap_errors("write the ledger"):
-            for name, columns in self.tables.held_as(version_table()):
+            for name, columns in self.tables.stored_as(version_table()):
                 catalog.remove_rows(self.tables, name, columns["version_hash"], version_hash)

@@ -65,8 +65,8 @@ def _as(source: T.DataType, target: T.DataType, value: Column) -> Column:
                 else F.lit(None).cast(inner.dataType)
                 for inner in target.fields
             ]
-            named = (inner_value.alias(inner.name) for inner_value, inner in zip(fields, target.fields, strict=True))
-            return F.when(value.isNotNull(), F.struct(*named))
+            aliased = (inner_value.alias(inner.name) for inner_value, inner in zip(fields, target.fields, strict=True))
+            return F.when(value.isNotNull(), F.struct(*aliased))
         case T.ArrayType(), T.ArrayType():
             return F.transform(value, lambda inner_value: _as(source.elementType, target.elementType, inner_value))
         case T.MapType(), T.MapType():
@@ -127,21 +127,21 @@ def prepare(target: Tables, tables: Sequence[Table], structures: Mapping[str, St
     """
     statements = []
     for table in tables:
-        stored_table = target.held.get(table.name)
+        stored_table = target.stored.get(table.name)
         columns = [
             column for column in complete(table) if stored_table is None or column.name not in stored_table.columns
         ]
-        listed = [f"{quoted(column.name)} {column_type(column)}" for column in columns]
+        column_list = [f"{quoted(column.name)} {column_type(column)}" for column in columns]
         name = target.namespace.table(table.name)
         if stored_table is None:
-            statements.append(f"CREATE TABLE {name} ({', '.join(listed)}){target.namespace.using}")
+            statements.append(f"CREATE TABLE {name} ({', '.join(column_list)}){target.namespace.using}")
             continue
         if not target.namespace.has_files:
             for nested_column, of in structures.get(table.name, {}).items():
                 if nested_column in stored_table.columns:
-                    listed += added_fields(nested_column, read_type(stored_table.columns[nested_column]), of)
-        if listed:
-            statements.append(f"ALTER TABLE {name} ADD COLUMNS ({', '.join(listed)})")
+                    column_list += added_fields(nested_column, read_type(stored_table.columns[nested_column]), of)
+        if column_list:
+            statements.append(f"ALTER TABLE {name} ADD COLUMNS ({', '.join(column_list)})")
     for statement in statements:
         target.spark.sql(statement)
     return refreshed(target) if statements else target
@@ -173,7 +173,7 @@ def stage(
 def _staged(target: Tables, table_rows: Brought, frame: DataFrame, overwrites: bool) -> TableMove:
     name, key = table_rows.table.name, first(table_rows.table, "row_key")
     old = _old_rows(target, table_rows)
-    grown = grows(target.held[name].columns, table_rows.structures)
+    grown = grows(target.stored[name].columns, table_rows.structures)
     if not overwrites and old is not None and (grown or _shares_key(old, frame, key)):
         # Rows look the same as rows that an earlier step of this load has appended, so the whole table is rewritten.
         frame, overwrites = old.unionByName(frame, allowMissingColumns=True), True

@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class HeldTable:
+class StoredTable:
     """A table of a catalog: its columns' types as Spark writes them, and their descriptions, by name."""
 
     columns: Mapping[str, str]
     descriptions: Mapping[str, str]
 
 
-class HeldTables(Mapping[str, HeldTable]):
+class StoredTables(Mapping[str, StoredTable]):
     """The tables of a schema when this was made, sorted by name; no data is read.
 
     Spark has no table of all columns: the columns of a table are read on demand.
@@ -49,13 +49,13 @@ class HeldTables(Mapping[str, HeldTable]):
 
     def __init__(self, spark: SparkSession, namespace: Namespace, names: Collection[str]) -> None:
         self._spark, self._namespace = spark, namespace
-        self._known: dict[str, HeldTable | None] = dict.fromkeys(sorted(names))
+        self._known: dict[str, StoredTable | None] = dict.fromkeys(sorted(names))
 
-    def __getitem__(self, name: str) -> HeldTable:
+    def __getitem__(self, name: str) -> StoredTable:
         if (table := self._known[name]) is None:
             fields = self._spark.table(self._namespace.table(name)).schema.fields
             kinds = {field.name: sql_type(field.dataType) for field in fields}
-            table = HeldTable(kinds, {field.name: field.metadata.get("comment", "") for field in fields})
+            table = StoredTable(kinds, {field.name: field.metadata.get("comment", "") for field in fields})
             self._known[name] = table
         return table
 
@@ -69,10 +69,10 @@ class HeldTables(Mapping[str, HeldTable]):
         return len(self._known)
 
 
-def held_tables(spark: SparkSession, namespace: Namespace) -> HeldTables:
+def list_tables(spark: SparkSession, namespace: Namespace) -> StoredTables:
     """Return the tables of a schema, without temporary tables of the session."""
     # A lease may disappear while a reader lists the tables.
-    return HeldTables(spark, namespace, [name for name in _names(spark, namespace) if not name.startswith(LEASE)])
+    return StoredTables(spark, namespace, [name for name in _names(spark, namespace) if not name.startswith(LEASE)])
 
 
 def find_views(spark: SparkSession, namespace: Namespace) -> frozenset[str]:
@@ -93,14 +93,14 @@ class Tables:
     Attributes:
         stranded: complete copies by the names of their tables, which they do not have yet; empty if they were renamed.
         lease: under which they are written; None if they are only read.
-        held: the existing tables at the last ``refreshed``.
+        stored: the existing tables at the last ``refreshed``.
     """
 
     spark: SparkSession
     namespace: Namespace
     stranded: Mapping[str, str] = field(default_factory=dict)
     lease: Lease | None = None
-    held: Mapping[str, HeldTable] = field(default_factory=dict)
+    stored: Mapping[str, StoredTable] = field(default_factory=dict)
 
     def beside(self, head: str, name: str = "") -> str:
         """Return the name of a table of a load's own: ``PENDING``, or ``NEW`` and the table whose rows it holds."""
@@ -130,7 +130,7 @@ class Tables:
 
     def read_rows(self, table: Table, /, **equal: str) -> Iterator[Mapping[str, Any]]:
         """Yield rows of a table; see ``ReadRows``."""
-        for name, columns in self.held_as(table):
+        for name, columns in self.stored_as(table):
             selected = [
                 # As a number, whatever the session's time zone is.
                 f"unix_micros({quoted(stored_name)}) / 1e6"
@@ -162,7 +162,7 @@ class Tables:
             frame = frame.where(F.col(quoted(among.column)).isin(sorted(among.values)))
         yield from batches_of(table, frame.selectExpr(*selected).collect())
 
-    def held_as(self, table: Table) -> Iterator[tuple[str, Mapping[str, str]]]:
+    def stored_as(self, table: Table) -> Iterator[tuple[str, Mapping[str, str]]]:
         """Yield the names that a bookkeeping table has in the schema, each with the names of its columns."""
         for name in find_names(self.names(), table.name):
             columns = find_columns(table, self.frame(name).columns, str(self.namespace))
@@ -178,7 +178,7 @@ def stranded(names: Collection[str]) -> Mapping[str, str]:
 
 def refreshed(tables: Tables) -> Tables:
     """Return the tables of a schema as they are now."""
-    return replace(tables, held=held_tables(tables.spark, tables.namespace))
+    return replace(tables, stored=list_tables(tables.spark, tables.namespace))
 
 
 def find_tables(spark: SparkSession, namespace: Namespace) -> Tables:
