@@ -268,7 +268,7 @@ def _cast(retype: Retype, value: str, kind: str) -> tuple[str, str]:
             is_small = f"abs(CAST({value} AS numeric)) < {10 ** (precision - scale)}"
             return TRUE if precision - scale >= 19 else is_small, cast
         case DataType.BIGINT, DataType.DOUBLE:
-            return f"abs(CAST({value} AS numeric)) <= {_EXACT}", cast
+            return f"{value} BETWEEN {-_EXACT} AND {_EXACT}", cast
         case DataType.BIGINT, DataType.TIMESTAMP if retype.counts_seconds:
             naive = f"(to_timestamp({value}) AT TIME ZONE 'UTC')"
             return f"{value} BETWEEN -62135596800 AND 253402300799", from_utc(after, naive, kind)

@@ -82,13 +82,7 @@ class ForwardRun(RunDirection):
         Raises:
             StepBlocked: stored values block a step.
         """
-        # Statements that fail on values that do not survive need no count of these values before.
-        refuses = self.module.ABILITIES.refuses_unfit
-        guarded = {
-            index
-            for index, step in enumerate(self._remaining_steps)
-            if isinstance(step, ChangeType) and refuses(step.before, step.after)
-        }
+        guarded = self._guarded()
         # A retry follows a pause, in which another session may have changed the tables.
         attempts = chain((self,), repeat(replace(self, tables=None)))
         try:
@@ -106,8 +100,18 @@ class ForwardRun(RunDirection):
 
         Raises:
             StepBlocked: stored values block a step.
+            DestinationError: a statement fails, which stored values may cause as well.
         """
-        self._runner().run_at_once()
+        self._runner(self._guarded()).run_at_once()
+
+    def _guarded(self) -> frozenset[int]:
+        """Return the places of steps that need no count: their statements fail on values that do not survive."""
+        refuses = self.module.ABILITIES.refuses_unfit
+        return frozenset(
+            index
+            for index, step in enumerate(self._remaining_steps)
+            if isinstance(step, ChangeType) and refuses(step.before, step.after)
+        )
 
     def _run_in_transaction(self, guarded: Collection[int]) -> None:
         with self.session.transaction():
