@@ -32,7 +32,9 @@ from schemactl.schema.diff import diff
 from schemactl.schema.hash import bump
 from schemactl.schema.hints import Hints, with_hints
 from schemactl.schema.judgment import Violation, judge_edit
+from schemactl.schema.naming import convention_name
 from schemactl.schema.nested_types import SPARK_TYPE, structure_in, write_type
+from schemactl.schema.settings import NormalizerConfig
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.templates import check_name, new_schema
 from schemactl.schema.types import Properties, Schema, Table
@@ -58,6 +60,7 @@ class ImportRequest:
         is_strict: whether information that a schema cannot express is an error.
         dialect: the dialect of SQL, and of types in dbt files; None for PostgreSQL, and for any dialect in dbt files.
         versions: the versions of dbt models to read, ``latest`` or ``all``; None for the latest.
+        naming: the naming convention of a new schema from a database; None for snake_case.
         model: a Pydantic model, ``MODULE:CLASS``, that declares more tables.
         table: the table of a model that is not a union; None for the name of its class.
     """
@@ -73,6 +76,7 @@ class ImportRequest:
     table: str | None = None
     dialect: str | None = None
     versions: str | None = None
+    naming: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +90,7 @@ class Imported:
         losses: information in the files that the schema cannot express.
         names: pairs of a name in SQL or a database (table or ``table.column``) and its name in the schema, if they
             differ.
+        kept_by: the option that would keep the names of a database in a new schema; None if it was given.
     """
 
     before: Schema | None
@@ -95,6 +100,7 @@ class Imported:
     written: tuple[str, ...] = ()
     losses: tuple[Loss, ...] = ()
     names: tuple[tuple[str, str], ...] = ()
+    kept_by: str | None = None
 
     @property
     def changes_schema(self) -> bool:
@@ -108,8 +114,13 @@ def import_files(request: ImportRequest) -> Imported:
     All files contribute their tables; other settings of the schema come from the first file.
     """
     check_name(request.name)
-    options = (request.source, request.schemas, request.dialect, request.versions, request.name)
+    template = open_schemas(SchemasFolder.at(request.schemas), request.name).schema
+    if template is None and request.naming is not None:
+        template = new_schema(request.name, request.naming)
+    options = (request.source, request.schemas, request.dialect, request.versions, template)
     documents = [document for file in request.files for document in read_source(file, *options)]
+    if request.naming is not None:
+        _check_naming(request.naming, [(origin, document.schema) for origin, document in documents])
     losses = tuple(loss for _, document in documents for loss in document.losses)
     names = tuple(
         pair for _, document in documents if isinstance(document, _losses.Document) for pair in document.names
@@ -143,7 +154,23 @@ def import_files(request: ImportRequest) -> Imported:
             origins.setdefault(table.name, path)
     content = replace(merged, name=request.name)
     imported = import_schema(content, request.schemas, is_check=request.is_check, is_merged=request.is_merged)
-    return replace(imported, losses=losses, names=names)
+    is_new_database = imported.before is None and all(_is_destination(file) for file in request.files)
+    kept_by = "--naming direct" if is_new_database and request.naming is None else None
+    return replace(imported, losses=losses, names=names, kept_by=kept_by)
+
+
+def _check_naming(naming: str, schemas: Sequence[tuple[str, Schema]]) -> None:
+    """Refuse a naming convention for schemas that have another one already, and for files, which have no choice."""
+    for origin, schema in schemas:
+        stored = NormalizerConfig.of(schema.normalizers).naming
+        if convention_name(stored) != convention_name(naming):
+            message = f"the schema of `{origin}` has the naming convention `{stored}`"
+            hint = "`--naming` is for a new schema from a database without dlt's tables; remove the option"
+            raise InputError(message, hint=hint)
+
+
+def _is_destination(file: str | Path) -> bool:
+    return find_address(str(file)) is not None and not Path(file).exists()
 
 
 def import_schema(
@@ -191,7 +218,7 @@ def read_source(
     schemas: SchemasPlace,
     dialect: str | None = None,
     versions: str | None = None,
-    name: str | None = None,
+    template: Schema | None = None,
 ) -> tuple[tuple[str, Document], ...]:
     """Return the schemas of a file, of standard input (``-``) or of a destination, with the origin for messages.
 
@@ -201,14 +228,13 @@ def read_source(
         schemas: the schemas folder.
         dialect: the SQL dialect.
         versions: the versions of dbt's models.
-        name: the name of the stored schema whose naming convention names the tables of a destination; None for
-            snake_case.
+        template: the schema whose naming convention names the tables of a destination; None for snake_case.
     """
     path = Path(file)
-    if find_address(str(file)) and not path.exists():
+    if _is_destination(file):
         if source is not None:
             raise InputError("`--from` names the format of a file, and this is a destination", hint="leave it out")
-        return _read_destination(str(file), schemas, name)
+        return _read_destination(str(file), schemas, template)
     text: tuple[str, str] | None = None
     if source is None and dialect is not None:
         source = "dbt" if _has_ending(path, FORMATS["dbt"]) else "sql"
@@ -239,7 +265,7 @@ def _text_of(path: Path) -> tuple[str, str]:
     return origin, text.removeprefix("\ufeff")
 
 
-def _read_destination(address: str, schemas: SchemasPlace, name: str | None) -> tuple[tuple[str, Document], ...]:
+def _read_destination(address: str, schemas: SchemasPlace, template: Schema | None) -> tuple[tuple[str, Document], ...]:
     """Return the schemas in a destination's ledger, or else the schema of its tables, as ``export`` does.
 
     Foreign keys become references; other properties of the tables, except columns and keys, are lost.
@@ -263,10 +289,7 @@ def _read_destination(address: str, schemas: SchemasPlace, name: str | None) -> 
             for name, column in columns
             if DATABASE_TYPE in column
         ]
-    stored_schema = open_schemas(SchemasFolder.at(schemas), name).schema if name else None
-    schema = schema_of(
-        records, {"normalizers": dict(stored_schema.normalizers)} if stored_schema else None, database.origin
-    )
+    schema = schema_of(records, {"normalizers": dict(template.normalizers)} if template else None, database.origin)
     document = _losses.Document(schema, (*type_losses, *losses), names_between(records, schema))
     return ((database.origin, document),)
 

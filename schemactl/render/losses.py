@@ -12,13 +12,17 @@ from schemactl.render.escaping import escape
 _SHOWN: Final = 3
 
 
-def print_names(names: Sequence[tuple[str, str]], *, is_verbose: bool = False) -> str:
-    """Return the names that the schema changed, with their new names; the first ones, unless ``is_verbose``."""
+def print_names(names: Sequence[tuple[str, str]], kept_by: str | None, *, is_verbose: bool = False) -> str:
+    """Return the names that the schema changed, with their new names; the first ones, unless ``is_verbose``.
+
+    ``kept_by`` is the option that keeps them; None if no option does.
+    """
     if not names:
         return ""
     first_names = names if is_verbose else names[:_SHOWN]
     renames = escape(", ".join(f"{before} becomes {after}" for before, after in first_names))
-    return f"names changed in the schema: {renames}{_hidden(len(names) - len(first_names))}\n"
+    hint = f"hint: to migrate this database, keep its names: import it with `{kept_by}`\n" if kept_by else ""
+    return f"names changed in the schema: {renames}{_hidden(len(names) - len(first_names))}\n{hint}"
 
 
 def _hidden(count: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qsl
 
 import duckdb
@@ -44,7 +45,7 @@ TABLES = """
 """
 
 
-def imported(address: str, folder: Path, **options: bool) -> Imported:
+def imported(address: str, folder: Path, **options: Any) -> Imported:
     return import_files(ImportRequest((address,), None, "legacy", folder / "schemas", **options))
 
 
@@ -297,3 +298,55 @@ def test_objects_and_lists_of_a_lake_keep_their_type(tmp_path: Path):
     found = imported(f"delta:{tmp_path}/lake?dataset=shop", tmp_path)
     assert columns(found, "orders")["points"] == {"data_type": "json", "x-spark-type": "array<struct<x:bigint>>"}
     assert found.losses == ()
+
+
+ODD = """
+    create table "Kunden Liste" ("ID" integer primary key, "Straße" varchar(80), "customerId" bigint);
+    create table orders ("Betrag €" double);
+"""
+
+
+def odd_database(folder: Path) -> str:
+    path = folder / "odd.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute(ODD)
+    return f"duckdb:///{path}?dataset=main"
+
+
+def test_a_database_with_names_of_its_own_is_taken_over_under_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    address = odd_database(tmp_path)
+    assert run(["import", address, "--name", "shop", "--dry-run"]) == 0
+    assert "hint: to migrate this database, keep its names: import it with `--naming direct`" in capsys.readouterr().err
+    assert run(["import", address, "--name", "shop", "--naming", "direct"]) == 0
+    assert "names changed" not in capsys.readouterr().err
+    assert run(["migrate", "baseline", "shop", "--to", address, "--yes"]) == 0
+    assert run(["edit", "shop", "--column", "Kunden Liste.note:text"]) == 0
+    assert run(["sync", "shop", "--yes"]) == 0
+    assert run(["migrate", "apply", "shop", "--to", address, "--yes"]) == 0
+    with duckdb.connect(str(tmp_path / "odd.duckdb")) as connection:
+        names = connection.execute(
+            "select column_name from information_schema.columns where table_name = 'Kunden Liste'"
+        )
+        assert {name for (name,) in names.fetchall()} == {"ID", "Straße", "customerId", "note"}
+
+
+def test_a_second_import_keeps_the_naming_convention_of_the_schema(tmp_path: Path) -> None:
+    address = odd_database(tmp_path)
+    assert imported(address, tmp_path, naming="direct").names == ()
+    again = imported(address, tmp_path)
+    assert (again.changes, again.names, again.kept_by) == ((), (), None)
+    with pytest.raises(InputError, match="has the naming convention `direct`"):
+        imported(address, tmp_path, naming="snake_case")
+
+
+def test_files_and_the_schemas_of_dlt_have_a_naming_convention_already(tmp_path: Path) -> None:
+    file = tmp_path / "a.sql"
+    file.write_text('create table "T" ("a b" int);')
+    with pytest.raises(InputError, match="has the naming convention `snake_case`") as caught:
+        imported(str(file), tmp_path, naming="direct")
+    assert caught.value.hint is not None
+    assert "`--naming` is for a new schema from a database" in caught.value.hint
+    assert imported(str(file), tmp_path).kept_by is None

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from schemactl.cli.completing import complete_formats
+from schemactl.cli.completing import complete_formats, complete_namings
 from schemactl.cli.declarations import Setting, argument, flag, option
 from schemactl.cli.options import CommonOptions, complete_names, sql_dialect, text_or_json
 from schemactl.cli.terminal import Terminal, write_report
@@ -50,6 +50,12 @@ class Options(CommonOptions):
     dialect: str | None = sql_dialect(
         "For SQL files and types in dbt files", "`postgresql`, or a generic dialect for dbt"
     )
+    naming: str | None = option(
+        "The naming convention of a new schema from a database: `direct` keeps the names of its tables and columns. "
+        "Default: `snake_case`.",
+        metavar="NAME",
+        completes=complete_namings,
+    )
     versions: Literal["latest", "all"] | None = option(
         "Which versions of dbt models become tables: the latest, or all (`orders_v1` ...). Default: latest.",
     )
@@ -80,11 +86,12 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         table=options.table,
         dialect=options.dialect,
         versions=options.versions,
+        naming=options.naming,
     )
     imported = import_files(request)
     if not options.quiet:
         terminal.report(print_losses(imported.losses, "the schema", is_verbose=options.verbose))
-        terminal.report(print_names(imported.names, is_verbose=options.verbose))
+        terminal.report(print_names(imported.names, imported.kept_by, is_verbose=options.verbose))
     from schemactl.render.files import print_import, report_document
 
     return write_report(
