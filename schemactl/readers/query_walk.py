@@ -29,7 +29,7 @@ from schemactl.readers.relations import (
     table_relation,
 )
 from schemactl.readers.tables import ReadTables
-from schemactl.readers.templates import VALUE
+from schemactl.readers.templates import VALUE, has_template
 from schemactl.review.readers import Clause
 
 _CLAUSES: Final[Mapping[str, Clause]] = {
@@ -416,8 +416,9 @@ class QueryWalk:
             for part in argument if isinstance(argument, list) else [argument]:
                 if isinstance(part, exp.Expr) and key not in ("alias", "joins", "laterals", "pivots"):
                     self.walk(part, scope, clause, is_computed=True)
-        if isinstance(node.this, (exp.Placeholder, exp.Parameter)) and isinstance(node, exp.Table):
-            self.cannot_tell(None, None, "a table named by a parameter", None)
+        if isinstance(node, exp.Table) and _is_parameter(node.this):
+            for table in self.tables.columns:
+                self.cannot_tell(table, None, "a parameter that names a table", None)
         for text in node.find_all(exp.Literal):
             if text.is_string:
                 self.blind_text(text.name, "a table function", None)
@@ -447,24 +448,25 @@ class QueryWalk:
                 return scope.ctes[name]
             if name in self.created:
                 return self.created[name]
-            if name == VALUE:
-                self.cannot_tell(None, None, "a template that names a table", line)
-                return UNKNOWN
         elif (sibling := scope.named(self.fold(table.parts[0]))) is not None:
             # `from orders as o, o.items`: a list in a column.
             column = self.fold(table.parts[1])
             self.use(sibling.find(column) or (), clause, line, is_computed=True)
             return UNKNOWN
         if (schema_table := self.find_table(table)) is None:
-            for wildcard in self._matching(name):
-                self.cannot_tell(wildcard, None, "a table by pattern", line)
+            reason = "a template that names a table" if has_template(name) else "a table by pattern"
+            for wildcard in self._matching(table):
+                self.cannot_tell(wildcard, None, reason, line)
             return self.created.get(f"{dataset}.{name}", UNKNOWN)
         self.table_uses[schema_table, line] = None
         return table_relation(self.tables, schema_table, self.dialect, line)
 
-    def _matching(self, name: str) -> list[str]:
-        """Return the tables that a name with wildcards names."""
-        return [table for table in self.tables.columns if "*" in name and fnmatchcase(table.lower(), name.lower())]
+    def _matching(self, table: exp.Table) -> list[str]:
+        """Return the tables that a name with wildcards or templates may name."""
+        pattern = table.name.lower().replace(VALUE, "*")
+        if "*" not in pattern or not self._is_named(table.args.get("db"), self.tables.dataset):
+            return []
+        return [name for name in self.tables.columns if fnmatchcase(name.lower(), pattern)]
 
     def find_table(self, table: exp.Expr) -> str | None:
         """Return the schema's table that a query names.
@@ -479,7 +481,7 @@ class QueryWalk:
         return spellings_in(self.dialect, tuple(tables.columns)).get(self.fold(table.this))
 
     def _is_named(self, identifier: exp.Expr | None, name: str) -> bool:
-        if identifier is None or VALUE in identifier.name:
+        if identifier is None or has_template(identifier.name):
             return True
         return self.fold(identifier) in (name, fold(name, self.dialect))
 
@@ -600,11 +602,8 @@ class QueryWalk:
     def _resolve(self, column: exp.Column, scope: Scope, clause: Clause) -> tuple[ColumnUse, ...]:
         """Return the columns of tables that a name in an expression names, and note what cannot be told."""
         parts = [self.fold(identifier) for identifier in column.parts]
-        if parts[0] == VALUE and len(parts) == 1 and not _is_value(column):
+        if any(map(has_template, parts)) and not (len(parts) == 1 and _is_value(column)):
             self._blind_rows(scope, "a template that may be any SQL", _line(column))
-            return ()
-        if len(parts) > 1 and parts[-1] == VALUE:
-            self._blind_rows(scope, "a template that names a column", _line(column))
             return ()
         level: Scope | None = scope
         while level is not None and len(parts) > 1:
@@ -703,6 +702,13 @@ def _is_join(query: exp.Subquery) -> bool:
     if isinstance(inner, exp.Subquery):
         return bool(inner.alias or inner.args.get("joins"))
     return isinstance(inner, exp.Table)
+
+
+def _is_parameter(name: exp.Expr) -> bool:
+    """Return whether a table's name is a parameter: ``:name``, ``identifier($name)``."""
+    if isinstance(name, exp.DynamicIdentifier):
+        return not isinstance(name.this, exp.Literal)
+    return isinstance(name, (exp.Placeholder, exp.Parameter))
 
 
 def _is_value(column: exp.Expr) -> bool:

@@ -18,6 +18,7 @@ import orjson
 
 from schemactl.errors import Location
 from schemactl.readers.tables import ReadTables
+from schemactl.readers.templates import names_any_table
 from schemactl.readers.use_cache import read_entries, write_entries
 from schemactl.readers.uses import TOO_LONG, Uses
 from schemactl.review.readers import Blindness, Clause, Reader, Readership, Use
@@ -67,10 +68,15 @@ def read_uses(texts: Sequence[SqlText]) -> list[Uses]:
     texts_to_read = {
         number: replace(text, tables=text.tables.only(names))
         for number, text in enumerate(texts)
-        if (names := text.tables.mentioned_in(text.text))
+        if (names := _names_in(text))
     }
     uses_by_number = _uses_of(texts_to_read)
     return [uses_by_number.get(number, _NO_USES) for number in range(len(texts))]
+
+
+def _names_in(text: SqlText) -> tuple[str, ...]:
+    """Return the tables that a text may name: all of them if a parameter names one."""
+    return tuple(text.tables.columns) if names_any_table(text.text) else text.tables.mentioned_in(text.text)
 
 
 def read_sql(text: str, reader: Reader, tables: ReadTables, dialect: str | None) -> Readership:

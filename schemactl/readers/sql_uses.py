@@ -13,6 +13,7 @@ from schemactl.errors import InputError
 from schemactl.garbage_collection import paused_collector
 from schemactl.readers.statements import StatementWalk
 from schemactl.readers.tables import ReadTables
+from schemactl.readers.templates import names_any_table
 from schemactl.readers.uses import MAX_SECONDS, TOO_LONG, Uses
 from schemactl.review.readers import Clause
 from schemactl.time_limit import time_limit
@@ -69,7 +70,7 @@ def _walk_text(text: str, walk: StatementWalk) -> None:
         return
     for statement_tokens in _split(tokens):
         words = " ".join(token.text for token in statement_tokens)
-        if not walk.created and not walk.tables.mentioned_in(words):
+        if not walk.created and not names_any_table(words) and not walk.tables.mentioned_in(words):
             continue
         line = statement_tokens[0].line
         if _depth(statement_tokens) > MAX_DEPTH:

@@ -11,12 +11,36 @@ from typing import Final
 _TAG: Final = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
 SOURCE_TAG: Final = re.compile(r"""\{\{-?\s*source\(\s*(['"])([\w.-]+)\1\s*,\s*(['"])([\w.-]+)\3\s*\)\s*-?\}\}""")
 REF_TAG: Final = re.compile(r"""\{\{-?\s*ref\((?:\s*(['"])[\w.-]+\1\s*,)?\s*(['"])([\w.-]+)\2\s*\)\s*-?\}\}""")
-_VALUE: Final = re.compile(r"""\{\{-?\s*(?:var\([^(){}]*\)|this|target\.\w+|\w+)\s*-?\}\}""")
-_SHELL: Final = re.compile(r"\$\{(\w+)\}")
+_PARAMETER_TABLE: Final = re.compile(r"\b(?:from|join)\s+(?:identifier\s*\(|table\s*\(\s*[:$]|[:?])", re.IGNORECASE)
+
+_VALUE: Final = re.compile(r"""\{\{-?\s*(?:var\([^(){}]*\)|[\w.]+)\s*-?\}\}""")
+_THIS: Final = re.compile(r"\{\{-?\s*this\s*-?\}\}")
+_BLANK_TAG: Final = re.compile(
+    r"\{\{-?\s*config\(.*|\{%-?\s*(?:if\b|endif\b|for\b|endfor\b|set\s+\w+\s*=).*", re.DOTALL
+)
+"""Tags without SQL. The SQL between them may be in the text, once or several times; of ``else`` only one side is."""
+
+_OPTIONAL: Final = re.compile(r"\[\[((?:(?!\[\[|\]\]).)*?\{\{(?:(?!\[\[|\]\]).)*?)\]\]", re.DOTALL)
+"""Metabase's optional clause."""
+
+_SHELL: Final = re.compile(r"\$\{[\w.]+\}")
 _PYTHON: Final = re.compile(r"%\((\w+)\)s")
 
 VALUE: Final = "template_value"
 """Takes the place of a variable: a name can be wherever a value can."""
+
+_MODEL: Final = "template_model"
+"""Takes the place of the model itself."""
+
+
+def has_template(name: str) -> bool:
+    """Return whether a name contains a variable."""
+    return VALUE in name.lower()
+
+
+def names_any_table(text: str) -> bool:
+    """Return whether a template or a parameter of a text may be the name of a table."""
+    return has_template(text) or _PARAMETER_TABLE.search(text) is not None
 
 
 def fill_in(text: str) -> tuple[str, int | None]:
@@ -37,14 +61,17 @@ def fill_in(text: str) -> tuple[str, int | None]:
             return f"{source[2]}.{source[4]}" + _breaks(tag)
         if ref := REF_TAG.fullmatch(tag):
             return ref[3] + _breaks(tag)
-        if tag.startswith("{{") and re.match(r"\{\{-?\s*config\(", tag):
+        if _BLANK_TAG.fullmatch(tag):
             return _blank(tag)
+        if _THIS.fullmatch(tag):
+            return _MODEL + _breaks(tag)
         if not _VALUE.fullmatch(tag):
             unknown_lines.append(text.count("\n", 0, match.start()) + 1)
         return VALUE + _breaks(tag) if tag.startswith("{{") else _blank(tag)
 
-    sql = _TAG.sub(replacement, text)
-    sql = _SHELL.sub(lambda match: match[1], sql)
+    sql = _OPTIONAL.sub(lambda match: f"  {match[1]}  ", text)
+    sql = _TAG.sub(replacement, sql)
+    sql = _SHELL.sub(VALUE, sql)
     sql = _PYTHON.sub(lambda match: f":{match[1]}", sql)
     return sql, min(unknown_lines, default=None)
 
