@@ -104,7 +104,8 @@ def readers_csv(reports: Sequence[ReadersReport]) -> str:
             for item, clause, reason in places:
                 reader, location = item.reader, item.location
                 file, line = (location.path, location.line) if location else (None, None)
-                sheet.writerow((*head, reader.kind, reader.name, clause, reason, file, line, reader.owner))
+                texts = (reader.kind, reader.name, clause, reason, file, line, reader.owner)
+                sheet.writerow((*head, *(escape(text) if isinstance(text, str) else text for text in texts)))
             if not places:
                 sheet.writerow((*head, *[None] * 7))
     return text.getvalue()
@@ -141,11 +142,15 @@ def _row(row: ColumnReaders) -> dict[str, Any]:
         "column": row.column,
         "answer": row.answer.value,
         "uses": [use_document(use) for use in row.uses],
-        "cannot_tell": [
-            {**reader_document(item.reader), "reason": item.reason, "location": location_document(item)}
-            for item in row.blind
-        ],
+        "cannot_tell": blindness_document(row.blind),
     }
+
+
+def blindness_document(blind: Iterable[Blindness]) -> list[dict[str, Any]]:
+    """Return the readers whose uses are unknown, with the reasons, as JSON data."""
+    return [
+        {**reader_document(item.reader), "reason": item.reason, "location": location_document(item)} for item in blind
+    ]
 
 
 def broken_document(readers: Iterable[Broken]) -> list[dict[str, Any]]:

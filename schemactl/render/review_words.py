@@ -214,26 +214,31 @@ MOST_READERS: Final = 3
 
 
 def readers_sentence(finding: Finding) -> str | None:
-    """Return which declared readers a change breaks, else whether they read the column; None if none declared.
+    """Return the sentence about the declared readers of a finding; None without declared readers.
 
-    Readers that the same change repairs are named last.
+    It names the readers that the change breaks, then readers that may break, then readers that the change repairs.
     """
     if finding.answer is None:
         return None
-    sentences = (describe_broken(finding.readers) or unbroken_sentence(finding), describe_repaired(finding.repaired))
+    sentences = (describe_broken(finding.readers), unbroken_sentence(finding), describe_repaired(finding.repaired))
     return "; ".join(filter(None, sentences)) or None
 
 
 def unbroken_sentence(finding: Finding) -> str:
-    """Return whether declared readers read a column, for a change that breaks no reader."""
+    """Return whether further readers read the column or table; empty if the broken readers say it all."""
     noun = "column" if finding.column is not None else "table"
+    broken = {item.reader.identity for item in finding.readers}
+    doubts = [blindness for blindness in finding.blind if blindness.reader.identity not in broken]
+    if doubts:
+        readers = list(dict.fromkeys(blindness.reader for blindness in doubts))
+        reasons = "; ".join(dict.fromkeys(blindness.reason for blindness in doubts))
+        verb = "reads" if len(readers) == 1 else "read"
+        return f"cannot tell whether {_first_names(readers)} {verb} the {noun}: {reasons}"
     if finding.answer is Answer.NOT_READ:
         return f"no declared reader reads the {noun}"
-    if finding.answer is Answer.READ:
+    if finding.answer is Answer.READ and not broken:
         return f"declared readers read the {noun}, in ways that this does not break"
-    names = _first_names([blindness.reader for blindness in finding.blind])
-    reasons = "; ".join(dict.fromkeys(blindness.reason for blindness in finding.blind))
-    return f"cannot tell whether {names} reads the {noun}: {reasons}" if names else ""
+    return ""
 
 
 def describe_repaired(readers: Sequence[Reader]) -> str:

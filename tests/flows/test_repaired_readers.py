@@ -91,8 +91,9 @@ def test_the_text_names_repaired_readers(capsys: pytest.CaptureFixture[str], mon
     Path("queries/broken.sql").unlink()
     run(["diff", "git:main", "--readers", "sql:queries/*.sql"])
     out = capsys.readouterr().out
+    unclear = "cannot tell whether `queries/unclear.sql` reads the column: a template that may be any SQL"
     repaired = "repaired in this change: `queries/broken.sql`, `queries/repaired.sql`"
-    assert f"breaks 1 reader: `queries/new.sql` (line 1); {repaired}\n" in out
+    assert f"breaks 1 reader: `queries/new.sql` (line 1); {unclear}; {repaired}\n" in out
 
 
 def test_without_a_revision_nothing_is_repaired(work: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,9 +14,20 @@ from review_samples import EVIL, LONG
 
 from schemactl.errors import Location
 from schemactl.render.console import Look
+from schemactl.render.readers import readers_csv
 from schemactl.render.review_text import print_review
 from schemactl.render.reviews import OUTPUTS
-from schemactl.review.readers import Answer, Blindness, Broken, Clause, Reader, Use
+from schemactl.review.readers import (
+    Answer,
+    Blindness,
+    Broken,
+    Clause,
+    ColumnReaders,
+    Reader,
+    Readership,
+    ReadersReport,
+    Use,
+)
 from schemactl.review.report import Compatibility, Report
 from tests.render.test_markdown import OWN_TAGS, _page
 
@@ -48,6 +59,19 @@ CASES = {
     "repaired": (
         {"repaired": (STAGING.reader,), "answer": Answer.NOT_READ},
         "no declared reader reads the column<br>repaired in this change: `stg_orders`",
+        "",
+    ),
+    "broken, and others unknown": (
+        {
+            "readers": (broken_reader("other"),),
+            "answer": Answer.READ,
+            "blind": (
+                Blindness(REVENUE, "a macro"),
+                Blindness(MART, "a macro"),
+                Blindness(broken_reader("other").reader, "x"),
+            ),
+        },
+        "<br>cannot tell whether `Revenue`, `mart` read the column: a macro",
         "",
     ),
     "not read": ({"answer": Answer.NOT_READ}, "no declared reader reads the column", ""),
@@ -123,3 +147,11 @@ def check_outputs(name: str) -> None:
     text = print_review(report, Look(200, color=False, is_verbose=True))
     for printed in (markdown, *annotations, *messages, text.replace("\n", "")):
         assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f‪-‮\ud800-\udfff]", printed)
+
+
+def test_names_of_readers_do_not_steer_a_terminal_in_csv() -> None:
+    reader = Reader("query", EVIL, owner=EVIL)
+    row = ColumnReaders("orders", "id", Answer.READ, (Use(reader, "orders", "id", Clause.SELECT),), ())
+    printed = readers_csv([ReadersReport("shop", (row,), Readership())])
+    assert len(printed.splitlines()) == 2
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", printed)

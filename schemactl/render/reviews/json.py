@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from schemactl.render.json import Shown, document, render_document
-from schemactl.render.readers import broken_document, reader_document
+from schemactl.render.readers import blindness_document, broken_document, reader_document
 from schemactl.review.report import Report, Review
 from schemactl.review.review import explain
 from schemactl.review.rule import place_of
@@ -54,6 +54,7 @@ def _review(review: Review) -> dict[str, Any]:
     for finding, source in zip(fields["findings"], review.findings, strict=True):
         finding["answer"] = source.answer.value if source.answer else None
         finding["readers"] = broken_document(source.readers)
+        finding["cannot_tell"] = blindness_document(source.blind)
         finding["repaired"] = [reader_document(reader) for reader in source.repaired]
     sources = [
         {"table": table, "column": column, "paths": list(paths)}

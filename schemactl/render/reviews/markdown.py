@@ -153,10 +153,12 @@ def _row(finding: Finding, report: Report) -> str:
 def _readers_row(finding: Finding, report: Report) -> str:
     """Return the row of a finding with columns for the readers that it breaks and for their owners."""
     change = "<br>".join((_where(finding, report), *_facts(finding)))
-    names = words.broken_names(finding.readers)
-    if not names and finding.answer is not None:
-        names = words.unbroken_sentence(finding)
-    breaks = "<br>".join(prose(text) for text in (names, words.describe_repaired(finding.repaired)) if text)
+    sentences = (
+        words.broken_names(finding.readers),
+        words.unbroken_sentence(finding) if finding.answer is not None else "",
+        words.describe_repaired(finding.repaired),
+    )
+    breaks = "<br>".join(map(prose, filter(None, sentences)))
     owners = "<br>".join(map(code, words.broken_owners(finding.readers)))
     return f"| {word(finding)} | {code(finding.rule)} | {change} | {breaks} | {owners} |\n"
 
