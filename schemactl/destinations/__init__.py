@@ -14,10 +14,11 @@ server without transactions around its DDL. Its files, in the order in which the
 3. ``catalogue``: ``read_catalogue``, the engine's queries (``_catalogue`` makes a schema of their rows). That is enough
    for ``show``, ``diff``, ``import`` and ``export`` (``Destination``). ``read_definitions`` provides the foreign keys
    for ``import``, and the definitions that it reports as lost (``Defined``).
-4. ``load``: ``read_past_loads``, ``read_ledger``, ``check_tables`` and ``load`` (``Loader``). ``_load.carry_out`` runs
-   the steps of a load, the same ones everywhere, on a ``Load``, a base class whose methods are these steps. Databases
-   share one (``_sql_load``), lakes another (``_lake.load``). ``_rows`` reads staged files for engines that do not. A
-   dataset records its loads in small tables, whose rows a destination reads (``_bookkeeping``).
+4. ``load``: ``read_past_loads``, ``read_ledger``, ``check_tables`` and ``load`` (``Loader``). A function that opens a
+   dataset is enough to read it (``_reading.DatasetReader``); the dataset records its loads in small tables
+   (``_bookkeeping``). ``_load.carry_out`` runs the steps of a load, the same ones everywhere, on a ``Load``, a base
+   class whose methods are these steps. Databases share one (``_sql_load``), tables on files another (``_lake.load``).
+   ``_rows`` reads staged files for engines that do not.
 5. ``migration``: ``ABILITIES``, ``render`` and ``connect`` (``Migrator``), which opens a ``MigrationSession``: a base
    class whose defaults refuse all optional abilities. ``migration.statements.render`` writes the statements of all
    steps that the engine does by an ALTER, with the words of ``type_systems.ddl``. ``_migration.session.SqlMigration``
