@@ -12,6 +12,7 @@ from schemactl.review.rule import Finder, Match
 from schemactl.review.severity import Impact, Severity
 from schemactl.review.wording import full_name
 from schemactl.schema.changes import ColumnRetyped
+from schemactl.schema.contract import Promotion, promotion_for
 from schemactl.schema.conversions import (
     EPOCH_UNIT,
     SPELLED_DIFFERENTLY,
@@ -36,6 +37,7 @@ from schemactl.schema.nested_types import (
     leaf_properties,
 )
 from schemactl.schema.types import DataType
+from schemactl.schema.widening import widened_types
 
 
 class Effect(Enum):
@@ -191,10 +193,29 @@ def conversion_rule(effect: Effect) -> Finder:
     return find
 
 
+def promoted(comparison: Comparison) -> Iterator[Retype]:
+    """Yield the columns that the contract of the head schema lets data widen, and whose type is wider in it."""
+    for retype in _all_retypes(comparison):
+        if _is_promoted(comparison, retype):
+            yield retype
+
+
+def _is_promoted(comparison: Comparison, retype: Retype) -> bool:
+    mode = promotion_for(comparison.head.schema, retype.change.table, retype.change.column)
+    if mode is Promotion.VARIANT:
+        return False
+    scale, allows_text = retype.after.scale or 0, mode is Promotion.PROMOTE_TEXT
+    return retype.after in widened_types(retype.before, retype.after, scale=scale, allow_text=allows_text)
+
+
 def _retypes(comparison: Comparison) -> Iterator[Retype]:
+    return (retype for retype in _all_retypes(comparison) if not _is_promoted(comparison, retype))
+
+
+def _all_retypes(comparison: Comparison) -> Iterator[Retype]:
     for change in comparison.of(ColumnRetyped):
         before, after = full_type(change.before), full_type(change.after)
-        if before and after:
+        if before and after and before != after:
             yield Retype(change, before, after)
 
 

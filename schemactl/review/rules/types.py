@@ -14,6 +14,7 @@ from schemactl.review.retypes import (
     conversion_rule,
     converted,
     impact_of,
+    promoted,
     resized,
     size_rule,
     value_effect,
@@ -31,9 +32,10 @@ from schemactl.review.rule import (
 )
 from schemactl.review.wording import full_name
 from schemactl.schema.changes import ColumnRetyped
-from schemactl.schema.conversions import SPELLED_DIFFERENTLY
+from schemactl.schema.conversions import SPELLED_DIFFERENTLY, crosses_families
 from schemactl.schema.full_types import full_type
 from schemactl.schema.types import DataType
+from schemactl.schema.widening import holds_all
 
 D301 = Rule(
     title="type widened",
@@ -304,5 +306,36 @@ D313 = Rule(
     fix_if_all_survive="Every value in the data fits the new type. Reload the table, because no migration step "
     "changes a type inside a column.",
     find=find_field_retyped,
+    effect=ReaderEffect.RETYPED,
+)
+
+
+def find_column_widened(comparison: Comparison) -> Matches:
+    """Yield each column that data made wider under a contract with ``promote``."""
+    for retype in promoted(comparison):
+        is_open = not holds_all(retype.before, retype.after)
+        impact = Effect.WIDENED.impact
+        if is_open:
+            impact = replace(impact, data=Severity.DEPENDS)
+        if crosses_families(retype.before.data_type, retype.after.data_type):
+            impact = replace(impact, readers=Severity.ERROR)
+        sentence = f"is widened from `{retype.before}` to `{retype.after}` by data (`promote`)"
+        yield retype.match(sentence, impact=impact, is_open=is_open)
+
+
+D314 = Rule(
+    title="column widened by data",
+    impact=replace(Effect.WIDENED.impact, data=Severity.DEPENDS),
+    direction=Direction.LOOSENS,
+    why="The contract `data_type: promote` (`x-schemactl-contract`) widens a column if all values of a load survive "
+    "exactly. Queries and programs get another type. Stored values become wider with the next load or migration, "
+    "which count them first: if one does not survive, they change nothing.",
+    count="Run again with `--data` to count the values that do not survive.",
+    fix="Warn readers, and widen the column at each destination: `schemactl migrate apply`, or a load with the same "
+    "contract. To keep the type, set `x-schemactl-contract: evolve` on the column, and later data goes to a variant "
+    "column.",
+    fix_if_all_survive="Every value in the data survives. Warn readers, and widen the column at each destination: "
+    "`schemactl migrate apply`, or a load with the same contract.",
+    find=find_column_widened,
     effect=ReaderEffect.RETYPED,
 )
