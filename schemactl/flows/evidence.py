@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from glob import has_magic
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Final, Literal
 
 from schemactl.destinations import find_address
@@ -88,8 +89,8 @@ def _refuse_destination(source: str) -> None:
         return
     raise InputError(
         f"`{source}` is a destination, not data",
-        hint=f"`schemactl migrate plan NAME --to {source}` counts stored values that do not fit a schema, and "
-        f"`schemactl import {source} --name NAME` reads its schema",
+        hint=f"`schemactl migrate plan NAME --to {quote(source)}` counts stored values that do not fit a schema, and "
+        f"`schemactl import {quote(source)} --name NAME` reads its schema",
     )
 
 

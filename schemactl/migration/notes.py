@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from shlex import quote
 
 from schemactl.errors import backquoted
 from schemactl.migration.abilities import Abilities
@@ -205,7 +206,7 @@ def _column_left(table: str, column: Column, is_outdated: bool) -> Note:
 def _take_over_hint(comparison: Comparison, variant: ColumnRemoved | AddColumn) -> str:
     """Return the command that adds a variant column of the destination to the schema."""
     full_name, kind = f"{variant.table}.{variant.column.name}", variant.column.data_type
-    option = f"--column {full_name}:{kind},variant=true"
+    option = f"--column {quote(f'{full_name}:{kind},variant=true')}"
     return f"add it to the schema: `schemactl edit {comparison.schema.name} {option}`"
 
 

@@ -55,3 +55,10 @@ def test_a_file_with_the_name_of_an_address_is_a_source(tmp_path: Path, monkeypa
     Path("duckdb:a/b.jsonl").write_text('{"id": 1}')
 
     assert inferred("schemas", "duckdb:a/b.jsonl").tables
+
+
+def test_the_commands_of_a_hint_quote_an_address_with_blanks(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        inferred(str(tmp_path / "schemas"), "duckdb:///my data.duckdb")
+
+    assert "`schemactl import 'duckdb:///my data.duckdb' --name NAME`" in str(caught.value.hint)

@@ -152,10 +152,18 @@ def test_names_that_lose_letters_of_their_keys_are_reported_once() -> None:
     )
     (hint,) = hints(write("a.jsonl", rows))
     assert hint == (
-        f"the naming convention replaces letters: {names}; `schemactl edit shop --rename OLD=NEW` gives another name, "
+        f"the naming convention changes names: {names}; `schemactl edit shop --rename OLD=NEW` gives another name, "
         "and later data follows it"
     )
     assert hints("a.jsonl") == ()
+
+
+@pytest.mark.parametrize(
+    ("key", "name"), [("Price ($)", "pricex"), ("aktiv?", "aktivx"), ("a_", "ax"), ("id+", "idx"), ("x", None)]
+)
+def test_a_name_that_gets_an_x_at_its_end_is_reported(key: str, name: str | None) -> None:
+    reported = hints(write("a.jsonl", [{key: n} for n in range(3)]))
+    assert [f"`{key}` is `orders.{name}`" in hint for hint in reported] == ([True] if name else [])
 
 
 def test_later_data_follows_the_name_that_the_hint_proposes() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
+from shlex import quote
 from typing import Final
 
 from schemactl.destinations import MigrationSession
@@ -222,7 +223,7 @@ def _folds_into(steps: Sequence[Step], table: str, column: str) -> bool:
 
 
 def _other_type(table: str, column: str) -> str:
-    return f"give `{column}` another type: `schemactl edit NAME --column {table}.{column}:TYPE`"
+    return f"give `{column}` another type: `schemactl edit NAME --column {quote(f'{table}.{column}:TYPE')}`"
 
 
 _UNFOLDED: Final = "remove `x-folded-from` and keep the variant"
