@@ -22,7 +22,7 @@ from schemactl.installation import install_command
 from schemactl.redaction import redact_text
 
 LOG_COMMANDS: Final = ("::", "##")
-"""How lines begin that CI systems take for commands, from a log (GitHub, Azure)."""
+"""The beginnings of log lines that CI systems treat as commands (GitHub, Azure)."""
 
 
 class ExitCode(IntEnum):

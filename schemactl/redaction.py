@@ -73,7 +73,8 @@ def redact_text(text: str, secrets: Iterable[str] = ()) -> str:
 def secrets_of(address: str) -> frozenset[str]:
     """Return the secrets of an address, as they are written there and as they are meant.
 
-    What the address shows in another place (a user's name, ``postgres``) is not among them: it is no secret.
+    Text that the address shows in another place (a user's name, ``postgres``) is not among them, because it is not a
+    secret.
 
     >>> sorted(secrets_of("postgresql://ann:p%40ss@db/shop"))
     ['p%40ss', 'p@ss']

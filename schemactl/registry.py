@@ -123,7 +123,7 @@ class Registry(Mapping[str, Plugin], Generic[Plugin]):
         return tuple(name for name in self._installed if name not in self._builtin)
 
     def __getitem__(self, name: str) -> Plugin:
-        # Detectors are asked for by name for each value.
+        # Detectors are looked up by name for each value.
         if name not in self._loaded:
             self._loaded[name] = self._load(name)
         return self._loaded[name]

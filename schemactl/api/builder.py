@@ -154,7 +154,7 @@ def build(name: str, *, naming: str = DEFAULT_NAMING, description: str | None = 
     """Begin a new schema.
 
     Raises:
-        InputError: it is no name for a schema, or there is no such naming convention.
+        InputError: it is not a name for a schema, or there is no such naming convention.
     """
     return SchemaBuilder(replace(new_schema(name, naming), description=description))
 

@@ -317,7 +317,7 @@ class _Documents:
         """Yield the documents as JSON, numbered from 1.
 
         Raises:
-            InputError: one holds what JSON cannot, or nests too deep for Python, which is too deep for schemas.
+            InputError: a document contains a value that JSON lacks, or nests too deep for Python and so for schemas.
         """
         for number, document in enumerate(self.documents, 1):
             try:
@@ -490,7 +490,7 @@ def _write_batches(batches: pa.RecordBatchReader, file: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    # pandas writes an index without a name as a column, which no one has asked for.
+    # pandas writes an index without a name as a column, which the user did not ask for.
     fields = [field for field in batches.schema if not re.fullmatch(r"__index_level_\d+__", field.name)]
     names = [field.name for field in fields]
     if duplicates := [name for name, count in Counter(names).items() if count > 1]:

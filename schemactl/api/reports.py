@@ -175,7 +175,7 @@ class ApplyReport(_Printable, migration.ApplyReport):
     def _print(self, look: Look) -> str:
         from schemactl.render.migrate import print_applied, print_plan_report
 
-        # The command shows the plan as it asks for consent, so its last words leave the plan out.
+        # The command shows the plan when it asks for consent, so its final output omits the plan.
         plan = print_plan_report(self.planned, look) if self.outcome is migration.Outcome.DONE else ""
         return plan + print_applied(self, look)
 

@@ -42,7 +42,7 @@ def read(source: str | Path, format: str | None = None, *, schemas: SchemasPlace
     """Return a schema: of a file of any format, a destination's address, or a REF (``shop``, ``git:main:...``).
 
     Args:
-        source: what to read.
+        source: the schema to read: a file, a REF or an address.
         format: the format of a file; None to detect it as ``schemactl import`` does.
         schemas: the folder that names are looked up in, or a ``SchemasFolder``.
 

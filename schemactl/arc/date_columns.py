@@ -207,7 +207,7 @@ class QuickPattern:
         clock = [name for name in "Hmsn" if name in fields]
         is_plain = (
             (len(years) == 1 and {"M", "d"} <= set(fields) and len(set(fields)) == len(fields))
-            # Java takes a year of the era for a year only if it is not strict.
+            # Java treats a year of the era as a year only if it is not strict.
             and not ("y" in years and pattern.is_strict)
             and "Hmsn".startswith("".join(clock))
         )

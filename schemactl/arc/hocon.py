@@ -352,7 +352,7 @@ class _Resolver:
         return None if last is None else self._resolved(last)
 
     def _effective_values(self, values: list[_Unresolved]) -> tuple[list[_Object | Mapping], _Unresolved | None]:
-        """Return the objects to merge, or the last value that is no object; substitutions among them are resolved."""
+        """Return the objects to merge, or the last value that is not an object, with substitutions resolved."""
         visible = [value for value in values if id(value) not in self._hidden]
         if values and not visible:
             raise _CycleError

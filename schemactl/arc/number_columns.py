@@ -41,7 +41,7 @@ class NumberColumn:
         self._quick = _QuickNumbers.of(of, self._patterns, self._type)
 
     def convert(self, texts: pa.Array) -> pa.Array:
-        """Return the numbers; null for nulls and for texts that are no number of the type."""
+        """Return the numbers; null for nulls and for texts that are not numbers of the type."""
         if self._of.decimal_separator is not None:
             texts = to_american(texts, self._of.decimal_separator)
         numbers = pa.nulls(len(texts), self._type) if self._quick is None else self._quick.convert(texts)
@@ -51,7 +51,7 @@ class NumberColumn:
         return pc.replace_with_mask(numbers, is_odd, convert_distinct(texts.filter(is_odd), self.parse, self._type))
 
     def parse(self, text: str) -> int | float | Exact | None:
-        """Return the number of one text, None if it is no number of the type."""
+        """Return the number of one text, None if it is not a number of the type."""
         is_plain = self._patterns is None
         parsed = None if is_plain else self._first_parsed(text)
         match self._of:
@@ -80,7 +80,7 @@ def to_american(texts: pa.Array, decimal_separator: str) -> pa.Array:
     numbers = pc.replace_substring(texts, decimal_separator, "\0")
     for _ in range(2):  # a group of three digits hides the border to the next one
         numbers = pc.replace_substring_regex(numbers, rf"([0-9])[{group} '’\x{{a0}}\x{{202f}}]([0-9]{{3}})", r"\1,\2")
-    # A point that divides no groups is no decimal separator, so the text is no number.
+    # A point that divides no groups is not a decimal separator, so the text is not a number.
     return pc.replace_substring(pc.replace_substring(numbers, ".", "\1"), "\0", ".")
 
 
@@ -193,7 +193,7 @@ class _QuickNumbers:
 
     @staticmethod
     def of(of: NumberType, patterns: Sequence[NumberPattern] | None, to: pa.DataType) -> _QuickNumbers | None:
-        """Return the conversion of a type; None if texts of its first pattern are no plain numbers."""
+        """Return the conversion of a type; None if texts of its first pattern are not plain numbers."""
         if patterns is None:
             return _QuickNumbers(of, to, is_plain=True, is_grouped=False)
         first = patterns[0] if patterns else None

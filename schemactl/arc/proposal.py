@@ -32,7 +32,7 @@ _MOMENTS: Final = (
     *(f"{date} {clock}{zone}" for zone in ("", "XXX", "Z") for date in _DATES for clock in _CLOCKS),
 )
 _NOT_A_NUMBER: Final = r"^\s*(?:\+|-?0\d)"
-"""Texts that `infer` takes for codes and telephone numbers."""
+"""Texts that `infer` treats as codes and telephone numbers."""
 
 _FRACTION: Final = r"\.(?P<digits>\d+)\D*$"
 _MOST_PATTERNS: Final = 3
@@ -207,7 +207,7 @@ def _amount_type(values: pa.Array, separators: Sequence[str | None] = (None, ","
 
 
 def _has_valid_groups(numbers: pa.Array) -> bool:
-    """Return whether commas divide groups of three digits, in which case they are no decimal separators."""
+    """Return whether commas divide groups of three digits, in which case they are not decimal separators."""
     return bool(
         pc.all(pc.match_substring_regex(numbers, r"^(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?$")).as_py()
     )

@@ -27,7 +27,7 @@ class RegexError(ValueError):
 
 
 def translate(regex: str) -> re.Pattern[str]:
-    """Return Python's expression that fully matches (``fullmatch``) what Java's ``matches`` does, as of Java 17.
+    """Return Python's expression whose ``fullmatch`` equals Java's ``matches``, as of Java 17.
 
     Raises:
         RegexError: Java refuses it, mostly in Java's words; or Python cannot match as Java does.
@@ -96,7 +96,7 @@ class _Translator:
         return re.escape(letter)
 
     def _group(self) -> str:
-        """Return the text after the parenthesis of a group that is no plain one."""
+        """Return the text after the parenthesis of a group that is not a plain one."""
         flags = self._match(r"\?([ims]*)(?:-([ims]+))?([:)])")
         if flags:
             self._position = flags.end()

@@ -62,7 +62,7 @@ def check_column_type(field: Field, column_type: str | None) -> None:
 
 
 def no_columns() -> InputError:
-    """Return the error for documents whose columns are asked for."""
+    """Return the error for documents if columns are required."""
     return InputError("documents do not have typed text columns")
 
 

@@ -233,7 +233,8 @@ _BASE64_SPACE: Final = str.maketrans("-_", "+/", " \t\r\n")
 def read_base64(text: str) -> bytes | None:
     """Return the bytes of a text as commons-codec decodes it, None if it has a character of no alphabet.
 
-    Both alphabets are read, space is skipped, the first ``=`` ends the text, and bits that are no byte are dropped.
+    Both alphabets are read, space is skipped, the first ``=`` ends the text, and bits that do not fill a byte are
+    dropped.
     """
     if _BASE64.fullmatch(text) is None:
         return None
@@ -244,7 +245,7 @@ def read_base64(text: str) -> bytes | None:
 
 
 def read_hexadecimal(text: str) -> bytes | None:
-    """Return the bytes of a text, None if it is no positive number of 64 bits, as in Arc."""
+    """Return the bytes of a text, None if it is not a positive number of 64 bits, as in Arc."""
     if _HEX.fullmatch(text) is None or int(text, 16) >= 2**63:
         return None
     return bytes.fromhex("0" * (len(text) % 2) + text)

@@ -71,7 +71,7 @@ def read_typing(text: str, path: str) -> Typing:
     """Return the typing of a file.
 
     Raises:
-        InputError: it is no Arc schema; with the places of all faults.
+        InputError: it is not an Arc schema; with the places of all faults.
     """
     source = Source(path, text)
     typing, faults = read_fields(source)

@@ -1,6 +1,6 @@
 """Time zones by the ids that Java's ``ZoneId.of`` takes, and by their names in American English (``z`` and ``zzzz``).
 
-A name of several regions means the one that Java 25 prefers (``CST`` is Chicago); ids of regions are no names.
+A name of several regions means the one that Java 25 prefers (``CST`` is Chicago); ids of regions are not names.
 Parsed with ``DateTimeFormatter`` from all names of ``DateFormatSymbols.getZoneStrings()``.
 """
 

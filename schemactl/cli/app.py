@@ -59,7 +59,7 @@ _WITH_ADDRESSES = ("SCHEMACTL_", "SPARK_", "PG")
 """The prefixes of variables that may hold addresses or their parts."""
 
 HELP_COMMAND = "help"
-"""``help COMMAND`` prints what ``COMMAND --help`` prints; it is not listed, so that the list fits on a screen."""
+"""``help COMMAND`` prints the output of ``COMMAND --help``; it is not listed, so that the list fits on a screen."""
 
 HELP = "Infer dlt schemas, catch breaking changes, and migrate destinations."
 
@@ -103,7 +103,7 @@ class Invocation:
 
 
 class LazyGroup(PlainGroup):
-    """A group that imports a subcommand when it is asked for it."""
+    """A group that imports a subcommand on demand."""
 
     package: ClassVar[ModuleType] = commands
     words: ClassVar[tuple[str, ...]] = ()
@@ -188,7 +188,7 @@ def _without_help_command(args: list[str]) -> list[str]:
 
 @cache
 def _subcommand(package: ModuleType, words: tuple[str, ...], name: str) -> Any:
-    """Return a command or a group of a package, made once in a process: typer takes milliseconds for it."""
+    """Return a command or a group of a package, cached because creating it takes typer milliseconds."""
     module = load_command(name, package)
     if is_group(module):
         return _make_group((*words, name), module)
@@ -269,7 +269,7 @@ def _remove_left() -> None:
     import tempfile
 
     folder = Path(tempfile.gettempdir())
-    if any(folder.glob(".schemactl-*.lock")):  # a look costs less than what comes with locks
+    if any(folder.glob(".schemactl-*.lock")):  # a look costs less than the imports for locks
         from schemactl.store.temporary_folders import remove_left
 
         remove_left(folder)
@@ -396,7 +396,7 @@ def main() -> NoReturn:
     """Run the command line of this process."""
     make_streams_safe()
     if "_SCHEMACTL_COMPLETE" in os.environ:
-        # typer breaks help at this width, and fish takes each line for a candidate.
+        # typer breaks help at this width, and fish treats each line as a candidate.
         os.environ["TERMINAL_WIDTH"] = "10000"
         build().main(prog_name=PROGRAM)
     sys.exit(run(sys.argv[1:]))

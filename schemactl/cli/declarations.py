@@ -89,10 +89,10 @@ class OptionSpec:
     """An option or argument of a command, as its field declares it (`option`, `flag`, `argument`).
 
     Attributes:
-        help: what help says of it; empty for one that has no place on the command line.
-        metavar: the name of its value in help; None if the field's type says it.
-        word: its name on the command line, where that is not the field's.
-        short: another name there, of one letter.
+        help: its help text; empty if it is not a command-line option.
+        metavar: the name of its value in help; None to use the field's type.
+        word: its name on the command line, if it differs from the field's name.
+        short: a one-letter name on the command line.
         completes: returns the values that begin with a text, for shells.
         is_joined: whether it may be given more than once, and is then one value with commas between.
         is_value: returns whether the next word is its value, which can be omitted, and is an empty text then; None if
@@ -201,7 +201,7 @@ class SettingsTable:
 
 def option_specs(options: type[Any]) -> tuple[OptionSpec, ...]:
     """Return the options that a dataclass declares: first its own, then the inherited options."""
-    declaring_class: Any = options  # mypy takes the hash of its objects for that of the class
+    declaring_class: Any = options  # mypy mistakes the hash of instances for the hash of the class
     return _option_specs(declaring_class)
 
 

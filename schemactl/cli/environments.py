@@ -30,8 +30,8 @@ class Environment:
     """A destination that settings name.
 
     Attributes:
-        is_protected: whether a person has to type its name before data is lost there.
-        options: settings of commands that hold for it.
+        is_protected: whether the user has to type its name before data is lost there.
+        options: settings of commands for this destination.
     """
 
     name: str
@@ -111,7 +111,7 @@ def at_environment(options: type[CommonOptions], call: Call) -> Call:
 def at_references(options: _Resolved, surroundings: Surroundings) -> _Resolved:
     """Return the options of a command with the names of destinations among its REFs replaced by their addresses.
 
-    A schema, file or folder of the name goes before: a stranger's settings cannot put another thing in its place.
+    A schema, file or folder with this name takes precedence: a stranger's settings cannot replace it.
     """
     names = {name for name in environment_names(surroundings) if _NAME.fullmatch(name)}
     if not names:

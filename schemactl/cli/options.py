@@ -205,7 +205,7 @@ class FindingsOptions(CommonOptions):
 
     @property
     def formats(self) -> tuple[str, ...]:
-        """All formats in which the result is asked for."""
+        """All requested formats of the result."""
         return (self.format, *(parse_report(report)[0] for report in self.report))
 
 
@@ -386,7 +386,7 @@ def schema_name() -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PastLoadsOptions(SparkCommandOptions):
-    """The options of a command about what loads have brought to a destination."""
+    """Options of commands that inspect data loaded into a destination."""
 
     to: str = option(
         "The destination of the loads: a folder (Parquet), `duckdb:///PATH`, `postgresql://USER@HOST/DATABASE` ...; "

@@ -110,6 +110,6 @@ def _where_in(table: SettingsTable, values: Mapping[str, Any]) -> str:
 
 def _from_folder(where: str, table: SettingsTable) -> str:
     """Return a path that is relative to the settings file as one that is relative to the working folder."""
-    if "://" in where or os.path.isabs(where):  # noqa: PTH117 - a pattern, which is no path
+    if "://" in where or os.path.isabs(where):  # noqa: PTH117 - a pattern, which is not a path
         return where
     return os.path.relpath(os.path.join(table.folder, where))  # noqa: PTH118

@@ -59,9 +59,9 @@ class SettingsFile:
     """A settings file.
 
     Attributes:
-        path: the file; of a revision, `REV:PATH`.
-        folder: what its relative paths start from.
-        table: the part of it that is ours.
+        path: the file; for a file of a revision, `REV:PATH`.
+        folder: the base of its relative paths.
+        table: the settings of schemactl in it.
     """
 
     path: Path

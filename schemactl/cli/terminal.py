@@ -1,4 +1,4 @@
-"""Describes the terminal that a command runs in, writes to it, and asks a person there."""
+"""Describes the terminal that a command runs in, writes to it, and asks the user there."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Terminal:
     Attributes:
         out: standard output, only for results; prints of a user's modules go to standard error.
         color: whether standard output is colored.
-        width: columns of standard output; None if it is no terminal and lines are not wrapped.
+        width: columns of standard output; None if it is not a terminal and lines are not wrapped.
         progress: seconds between two lines of progress on standard error, 0 for a bar at a terminal, or None for no
             progress.
     """
@@ -48,7 +48,7 @@ class Terminal:
     def write(self, text: str | bytes, output: str | None = None) -> None:
         """Write a result to a file, which only its user can read, or to standard output (``-``).
 
-        A reader who has gone (``| head``) is no error.
+        A closed pipe (``| head``) is not an error.
         """
         if output not in (None, STDOUT):
             from schemactl.store.text import PRIVATE_MODE, replace_file
@@ -70,7 +70,7 @@ class Terminal:
             raise SchemactlError(f"cannot write to standard output: {error.strerror}") from error
 
     def report(self, text: str) -> None:
-        """Write to a person, on standard error."""
+        """Write to the user, on standard error."""
         sys.stderr.write(text)
 
     def look(self, options: CommonOptions) -> Look:
@@ -146,9 +146,9 @@ def describe_terminal(color: str, is_quiet: bool, environ: Mapping[str, str]) ->
 
 
 def wants_color(color: str, stream: TextIO, environ: Mapping[str, str]) -> bool:
-    """Return whether to color the output to ``stream``; ``always`` and ``never`` go before the environment.
+    """Return whether to color the output to ``stream``; ``always`` and ``never`` override the environment.
 
-    ``NO_COLOR`` goes before ``FORCE_COLOR``. What git passes on to a pager is colored as its own output is.
+    ``NO_COLOR`` goes before ``FORCE_COLOR``. Output that git passes to a pager is colored like git's own output.
     """
     if color != "auto":
         return color == "always"
@@ -216,17 +216,17 @@ def ask(question: str, text: str, terminal: Terminal, options: CommonOptions, *,
 
 
 def can_ask() -> bool:
-    """Return whether a person can be asked: both standard input and standard error are a terminal."""
+    """Return whether the user can be asked: both standard input and standard error are a terminal."""
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def read_answer() -> str:
-    """Return the line that a person types, without blanks around it; empty at the end of the input."""
+    """Return the line that the user types, without blanks around it; empty at the end of the input."""
     return sys.stdin.readline().strip()
 
 
 def choose(question: str, choices: Sequence[str], default: str, terminal: Terminal) -> str:
-    """Ask a person until the answer begins one choice, and return that choice; an empty answer is the default."""
+    """Ask the user until the answer begins one choice, and return that choice; an empty answer is the default."""
     prompt = f"{question} ({'/'.join(choices)}) [{default}]: "
     while True:
         terminal.report(prompt)
@@ -240,7 +240,7 @@ def choose(question: str, choices: Sequence[str], default: str, terminal: Termin
 
 
 def confirm_loss(name: str | None, typed: str | None, terminal: Terminal) -> bool:
-    """Return whether a person has typed the name of a protected destination at which data will be lost.
+    """Return whether the user has typed the name of a protected destination at which data will be lost.
 
     It may be ``typed`` beforehand (``--confirm``); ``name`` is None if nothing is protected, or will be lost.
     """
@@ -283,7 +283,7 @@ def deferred_interrupt(terminal: Terminal) -> Iterator[Callable[[], bool]]:
 
 
 def agreeing(terminal: Terminal) -> Callable[[str], bool] | None:
-    """Return the function that asks a person a question without its question mark; None without a terminal."""
+    """Return the function that asks the user a question without its question mark; None without a terminal."""
     return partial(_agrees, terminal=terminal) if can_ask() else None
 
 

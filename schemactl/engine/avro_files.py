@@ -55,7 +55,7 @@ _LOGICAL_TYPE: Final = "logical_type"
 _EXACT: Final = Context(prec=200)
 
 Convert = Callable[[Any], Any]
-"""Makes a value, None too, into one that pyarrow takes for its type."""
+"""Converts a value, or None, to a value that pyarrow accepts for its type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ def read_header(file: Input) -> AvroHeader:
     """Return the header of a file of this machine.
 
     Raises:
-        InputError: it is no header of Avro, or its blocks are compressed in another way than the specification lists.
+        InputError: it is not an Avro header, or its blocks have a compression that is not in the specification.
     """
     with read_errors(file.path), open_input(file) as stream:
         head = io.BytesIO(stream.read(_MOST_HEADER_BYTES))
@@ -183,7 +183,7 @@ class _Types:
         return pa.string() if of == pa.null() else of, convert
 
     def _definition(self, schema: Any) -> Mapping[str, Any]:
-        """Return a schema that is no union as an object."""
+        """Return a schema that is not a union as an object."""
         if isinstance(schema, str):
             return self._named.get(schema, {"type": schema})
         inner = schema["type"]

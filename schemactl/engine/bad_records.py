@@ -69,7 +69,7 @@ def scan_value(text: str, start: int) -> int | Fault:
         return Fault(error.pos, _reason(text, error))
     except RecursionError:
         return Fault(start, "this nests too deep")
-    except ValueError as error:  # what JSON allows, or Python's parser does, and ours does not
+    except ValueError as error:  # JSON, or Python's parser, allows more than ours
         atoms = (match for match in _ATOM.finditer(text, start) if match["atom"])
         return Fault(next((match.start() for match in atoms if not _is_number(match["atom"])), start), str(error))
     halves = (match.start() for match in _ESCAPE.finditer(text, start, end) if match["half"])
@@ -90,7 +90,7 @@ def _reason(text: str, error: json.JSONDecodeError) -> str:
         return "a number starts with 0"
     if error.msg.startswith("Unterminated string"):
         return UNCLOSED
-    # What Python says goes on with the place.
+    # Python's message ends with the position.
     return (error.msg[:1].lower() + error.msg[1:]).removesuffix(" at")
 
 
@@ -106,7 +106,7 @@ def explain_bad_records(bad: Iterable[BadRecord], inputs: Iterable[Input]) -> li
 def _explain(records: list[BadRecord], file: Input | None) -> Iterator[Problem]:
     problems: Mapping[int, Problem] = {}
     if file is not None and file.is_reachable:
-        # What is gone since it was read keeps its number.
+        # A record that has vanished since keeps its number.
         with suppress(OSError, EOFError):
             problems = _look_again(file, records)
     is_csv = file is not None and file.format in ("csv", "tsv")

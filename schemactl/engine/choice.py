@@ -127,7 +127,7 @@ def choose_engine(options: EngineOptions, inputs: Sequence[Input]) -> Choice:
 
 
 def _choose_by_data(inputs: Sequence[Input]) -> Choice:
-    """Return this machine for what Spark would keep in one partition."""
+    """Choose this machine for data that Spark would keep in one partition."""
     for file in inputs:
         if file.format not in LOCAL_FORMATS or not file.is_reachable:
             return Choice(EngineName.SPARK, f"only Spark reads `{file.path}`")

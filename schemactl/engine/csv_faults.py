@@ -231,7 +231,7 @@ def walk_faults(text: Iterable[str], path: str, header: CsvHeader) -> CsvFaults:
 
 
 def warn_of_csv(faults: Mapping[str, CsvFaults]) -> None:
-    """Report what stops nothing in files of CSV: quotes that are not doubled, line ends of two kinds."""
+    """Warn of harmless faults in CSV files: quotes that are not doubled, mixed line ends."""
     for path, file_faults in faults.items():
         if file_faults.harmless:
             cell, cells = file_faults.harmless

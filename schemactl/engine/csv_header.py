@@ -19,7 +19,7 @@ _HEADER_END = re.compile(
     r'(?P<row>(?:(?:\A|(?<=[,;\t|]))"(?:[^"]|"")*+"|[^"\r\n]|(?<=[^,;\t|])")*+)(?P<end>\r\n|\n|\r)'
 )
 _STATED_SEPARATOR = re.compile(r'"?sep=(?P<separator>[^"\r\n])"?(?:\r\n|\n|\r)', re.IGNORECASE)
-"""A line that Excel writes before the header, or asks for."""
+"""A line before the header that sets the separator, a convention of Excel."""
 _LINE_END = re.compile(r"(?P<row>[^\r\n]*)(?P<end>\r\n|\n|\r)")
 
 

@@ -44,7 +44,7 @@ class CsvTable:
 
     @property
     def gaps(self) -> Gaps:
-        """Rows that are no records, by path."""
+        """Rows that are not records, by path."""
         return {path: faults.gaps for path, faults in self.faults.items()}
 
     @property

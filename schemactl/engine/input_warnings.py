@@ -83,8 +83,8 @@ def warn(message: str, paths: Sequence[str] = ()) -> None:
 def warn_of_unlike(inputs: Sequence[Input]) -> None:
     """Warn of files whose records have next to no key in common, with an example of each kind.
 
-    The first files on this machine are looked at, by their first records. Of formats whose keys need a parser of
-    their own, and of what only Spark can read, nothing is said.
+    The first files on this machine are looked at, by their first records. Formats whose keys need a special parser, and
+    files that only Spark can read, are skipped.
     """
     kinds: list[tuple[str, frozenset[str]]] = []
     for file in islice((file for file in inputs if file.is_local), _MOST_FILES):

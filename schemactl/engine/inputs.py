@@ -284,7 +284,7 @@ def _shown(path: str) -> str:
 
 
 def _absolute(path: str, folder: str) -> str:
-    """Return the path as Spark will report it: links are kept, but what leads up through ``..`` is resolved."""
+    """Return the path as Spark will report it: with links kept, and ``..`` resolved."""
     if os.pardir not in path or os.pardir not in Path(path).parts:
         return os.path.join(folder, path)  # noqa: PTH118 - of a million files
     parts = Path(folder, path).parts
@@ -335,7 +335,7 @@ def _object_input(stored: StoredObject, input_format: str | None, is_named: bool
 
 
 def _check_file(path: str, is_named: bool) -> None:
-    """Refuse what cannot be looked into: a pipe is read once only, and Spark does not unpack all that is packed.
+    """Raise an error for files that cannot be inspected, such as pipes and archives that Spark does not unpack.
 
     A packed file is data by its name, as in ``a.jsonl.zip``, or the user who names it.
     """
@@ -363,7 +363,7 @@ def _format_of(path: str, head: bytes | str) -> str | None:
             if head.startswith(magic):
                 return name
         head = head.decode(errors="replace")
-    # Of a file that cannot be looked into, Spark too takes lines for granted.
+    # If a file cannot be inspected, Spark also assumes lines.
     return _json_form(head) if by_ending else _format_of_text(path, head)
 
 

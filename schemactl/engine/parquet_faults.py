@@ -79,7 +79,7 @@ def unreadable_rows(path: str, error: Exception) -> InputError:
 
 
 def reason_of(error: Exception) -> str:
-    r"""Return the first line of what pyarrow says, as the end of a sentence; the system's words for a system error.
+    r"""Return the first line of pyarrow's message, as the end of a sentence; the system's words for a system error.
 
     >>> reason_of(OSError("Corrupt snappy compressed data.\nmore"))
     'corrupt snappy compressed data'

@@ -137,7 +137,7 @@ def _bytes_of_task(sizes: Sequence[int], cores: int, most_of_task: int) -> int:
 
 
 def _cut(file: FilePart, size: int, most: int, cores: int) -> list[tuple[FilePart, int]]:
-    """Cut a large file into parts; a document that is no list stays whole."""
+    """Cut a large file into parts; a document that is not a list stays whole."""
     if file.form is not Form.ELEMENTS:
         return [
             (replace(file, start=start, size=min(most, size - start)), min(most, size - start))

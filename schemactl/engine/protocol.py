@@ -47,7 +47,7 @@ class DocumentBatch(ABC):
     """JSON documents, or rows of texts that become documents.
 
     Attributes:
-        gaps: rows of the files that are no documents (``kernel.partitions.row_number``); None if files have no rows.
+        gaps: rows of the files that are not documents (``kernel.partitions.row_number``); None if files have no rows.
     """
 
     __slots__ = ()

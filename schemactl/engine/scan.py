@@ -276,7 +276,7 @@ def _tables(
         for name in names
     }
     if names:
-        # What could not be read is of no table: it is reported once.
+        # Unreadable records belong to no table: they are reported once.
         bad_files = merge(*(Evidence(files=findings.bad_files()) for findings, _ in batches))
         tables[names[0]] = merge(tables[names[0]], bad_files)
     stray_shares = [share for findings, _ in batches for table, share in findings.shares() if not table]
@@ -375,7 +375,7 @@ def _locate_rows(engine: Engine, batch: RowBatch, sample: Sample, counts: bool, 
         function = "observe_rows_partition"
         arguments |= {"names": rows.names, "types": types, "dispatch": options.dispatch, "sample": row_sample}
     else:
-        from schemactl.kernel.columnar import ColumnarSource  # which loads what makes rows
+        from schemactl.kernel.columnar import ColumnarSource  # loads the modules that make rows
 
         function = "observe_partition"
         source = ColumnarSource(rows.names, whole=rows.json_paths, types=types, sample=row_sample)

@@ -42,7 +42,7 @@ class XmlParser:
         self._file = file
         self._record_start = 0
         self._parser = ParserCreate()
-        # Defaults of attributes that a DTD declares are no part of the document: Spark ignores DTDs.
+        # Defaults of attributes that a DTD declares are not part of the document: Spark ignores DTDs.
         self._parser.specified_attributes = True
         self._parser.StartElementHandler, self._parser.EndElementHandler = self._start, self._end
         self._parser.EntityDeclHandler = self._parser.SkippedEntityHandler = self._refuse_entity

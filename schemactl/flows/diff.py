@@ -346,7 +346,7 @@ def _older_versions(pair: Pair) -> Iterator[tuple[str, Document]]:
             document = read_document(version.text, str(version.path))
             content = version_hash(document.schema)
         except InputError:
-            # A commit of the past may hold anything; what never was a schema had no readers.
+            # A commit of the past may contain anything; a file that never was a schema had no readers.
             continue
         if content not in compared_hashes:
             compared_hashes.add(content)

@@ -57,7 +57,7 @@ class Edited:
 def edit_import(name: str, schemas: SchemasPlace, edits: Edits, agree: Agree | None = None) -> Edited:
     """Edit the import file; a missing file begins as the stored schema, or as a new one.
 
-    ``agree`` asks a person whether a similar name is meant; None without a terminal.
+    ``agree`` asks the user whether a similar name is meant; None without a terminal.
 
     Raises:
         InputError: a name is unknown or taken, two edits contradict each other, or the file changed meanwhile.
@@ -137,7 +137,7 @@ def _confirm_new_table(editor: Editor, name: str) -> None:
 
 
 def _meant_hint(hint: ColumnHint, editor: Editor) -> ColumnHint:
-    """Return a hint under the names of the existing table and column that a person says it is for."""
+    """Return a hint with the names of the existing table and column that the user means."""
     if hint.table is not None and not editor.has_column(hint.table, hint.name):
         hint = replace(hint, table=editor.similar_table(hint.table))
     table = editor.table_named(hint.table) if hint.table else editor.root

@@ -195,6 +195,6 @@ def _find(request: ExportRequest) -> Iterator[Schema]:
         if stored or referred.destination is None:
             yield from stored or (referred.schema,)
         else:
-            # Without dlt's own tables and defaults, which a catalog lacks, a file is no schema.
+            # Without dlt's own tables and defaults, which a catalog lacks, a file is not a schema.
             start = new_schema(referred.schema.name)
             yield replace(start, tables={**start.tables, **referred.schema.tables})

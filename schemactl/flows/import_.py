@@ -198,7 +198,7 @@ def import_schema(
 
 
 def _marked(table: Table, stored: Table | None) -> Table:
-    """Return a table with what other formats do not carry: marks of loads, and dlt's hint on nested types."""
+    """Return a table with the properties that other formats lack: marks of loads, and dlt's hint on nested types."""
     if stored is None:
         return table
     marks = {
@@ -297,7 +297,7 @@ def _read_destination(address: str, schemas: SchemasPlace, template: Schema | No
 def _read_definitions(
     database: Referred, tables: Sequence[Table]
 ) -> tuple[Mapping[str, Sequence[Properties]], Sequence[Loss]]:
-    """Return the foreign keys of a database's tables, and what its statements say that a schema cannot."""
+    """Return the foreign keys of a database's tables, and the parts of its statements that a schema cannot express."""
     if database.destination is None or database.address is None or not is_defined(database.destination):
         return {}, ()
     definitions = database.destination.read_definitions(database.address)

@@ -74,7 +74,7 @@ class InitRequest:
 
     Attributes:
         schemas: the schemas folder, absolute or from the working folder.
-        parts: what else to set up.
+        parts: the other parts to set up.
         source: a folder of a dlt pipeline, or the address of a dataset or database, with the first schemas.
         name: the name for the schema of the source; None for its own name.
         settings: the project's settings file, if it has one.
@@ -307,7 +307,7 @@ def _write_editor_files(request: InitRequest, files: _FileWriter, folder: Schema
 
 
 def _next_commands(names: tuple[str, ...], source: _Source | None) -> tuple[str, ...]:
-    """Return three commands that a person would run now."""
+    """Return three commands for the user's next steps."""
     if not names:
         return (
             "schemactl infer orders.jsonl --name shop",

@@ -94,7 +94,7 @@ ROWS: Final = "rows"
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """What a load does besides if its sources are the records of rejects.
+    """The additional work of a load whose sources are the records of rejects.
 
     Attributes:
         origins: the origins of the records, by the file that they are read from.
@@ -320,7 +320,7 @@ def prepare(request: NormalizeRequest) -> Call | NormalizeReport:
         inference, max_identifier_length=limit, destination_schema=None if is_same else destination_schema
     )
     request = replace(request, inference=inference)
-    # Longer names are checked later: only the data tells their short forms.
+    # Longer names are checked later, because their short forms depend on the data.
     checked = without_long_names(destination_schema, limit)
     load = LoadTime(load_id, datetime.now(UTC), request.replay.origins if request.replay else {})
     stored_columns = StoredColumns(target, inference.name, request.promotion)
@@ -435,7 +435,7 @@ def _check_hinted_types(target: LoadTarget, before: Schema, table_inputs: Iterab
     """Check the types of the tables that the data goes to, with the hints of the call."""
     for request in (table_input.request for table_input in table_inputs):
         if request.dispatch is not None:
-            continue  # only the records tell which tables there are
+            continue  # only the records show which tables exist
         root = root_table(before, table_of(request.table, request.sources, Evidence(), request.name))
         hinted = before if request.hints is None else with_hints(before, request.hints, root)
         _check_types(target, [table for name, table in hinted.tables.items() if root_of(hinted, name) == root])

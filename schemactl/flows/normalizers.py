@@ -19,7 +19,7 @@ ALLOWS_RENAMES: Final = "allow_identifier_change_on_table_with_data"
 
 
 def check_normalizers(opened: Opened) -> None:
-    """Refuse a schema that names what data cannot be taken by."""
+    """Raise an error if a schema names a convention or normalizer that data cannot use."""
     schema = opened.schema
     if schema is None:
         return

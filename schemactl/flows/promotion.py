@@ -39,14 +39,14 @@ from schemactl.schema.widening import type_properties, widened_types
 from schemactl.schema.wording import counted
 
 DEFAULT_MAX_ROWS: Final = 10_000_000
-"""Rows of a table that a load rewrites without being asked."""
+"""The maximum number of rows of a table that a load rewrites by default."""
 
 Columns = Collection[tuple[str, str]]
 """Columns by table and name."""
 
 
 class PromoteLocks(StrEnum):
-    """What a load does if other sessions use a table that it has to widen."""
+    """The treatment of other sessions that use a table that a load has to widen."""
 
     WAIT = "wait"
     FAIL = "fail"
@@ -250,7 +250,7 @@ def plan_promotion(
 ) -> MigrationPlan:
     """Return the plan that widens columns to their types in a schema, and changes nothing else.
 
-    Columns that the destination lacks, or that have the type or another one that is no narrower, are left out. The plan
+    Columns that the destination lacks, or that already have this or a wider type, are left out. The plan
     leads to the schema, or, if it is recorded by itself, to the last schema of the ledger with wider columns.
     """
     fold = state.target.destination.NAMES.fold
@@ -275,7 +275,7 @@ def plan_promotion(
 
 
 def _goal(stored_column: Column, column: Column) -> Column | None:
-    """Return a stored column with the type of a schema's column; None if that is no wider."""
+    """Return a stored column with the type of a schema's column; None if that is not wider."""
     stored_type, wider = full_type(stored_column.properties), full_type(column.properties)
     if stored_type is None or wider is None or wider not in _wider_types(stored_type, wider):
         return None

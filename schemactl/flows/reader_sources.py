@@ -15,7 +15,7 @@ from schemactl.redaction import redact
 from schemactl.type_systems.dialect_names import resolve_dialect
 
 KEYS: Final = ("dialect", "dataset", "database", "base", "complete")
-"""What may follow the `?` of a source of readers."""
+"""The keys that may follow the `?` of a source of readers."""
 
 _QUERY: Final = re.compile(r"\?(?=[A-Za-z_-]+=)")
 

@@ -114,7 +114,7 @@ def _read_source(source: ReaderSource, where: str, tables: ReadTables, files: Fi
 
 
 def _read_database(source: ReaderSource, tables: ReadTables) -> Readership:
-    """Return the uses by the views of a database; of functions and triggers it cannot be told."""
+    """Return the uses by the views of a database; uses by functions and triggers are unknown."""
     destination = find_destination(source.where).destination
     if not is_querying(destination):
         raise InputError(f"`{source.kind}` keeps no views", hint="name a duckdb, mysql, postgresql or sqlite database")

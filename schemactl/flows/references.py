@@ -139,7 +139,7 @@ def find_schema(reference: str, folder: SchemasFolder) -> Referred:
 
 
 def refuse_revision(name: str, folder: SchemasFolder) -> None:
-    """Refuse what git knows as a revision, and neither schema folder as a schema: ``git:NAME`` is meant."""
+    """Raise an error if a name is a git revision and not a schema: the user means ``git:NAME``."""
     if name in folder.names:
         return
     try:

@@ -230,7 +230,7 @@ def discard_rejects(
         store: the store of the rejects.
         selection: the selection of waiting rejects.
         because: the reason.
-        agree: asks a person.
+        agree: asks the user.
     """
 
     def discard(row: Mapping[str, Any]) -> Mapping[str, Any]:

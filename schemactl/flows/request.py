@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 APPLIED_TYPING: Final = "x-typing"
-"""The property of a table whose data is typed by what its columns state in their ``x-typing``."""
+"""The property of a table that is typed by the ``x-typing`` of its columns."""
 
 
 @dataclass(frozen=True, slots=True)

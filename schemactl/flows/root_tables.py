@@ -57,7 +57,7 @@ class TableInput:
     is_named: bool
 
     def is_skipped(self, scan: Scan) -> bool:
-        """Return whether a file that would name its table is empty: it creates no table and is no error."""
+        """Return whether a file that would name its table is empty: it creates no table and is not an error."""
         is_empty = not any(file.documents or file.bad for file in scan.files.values())
         return self.request.table_per_file and not self.is_named and is_empty
 

@@ -150,7 +150,7 @@ def find_losses(module: Format, schema: Schema, text: str | bytes, path: str) ->
     if optional_attribute(module, "losses") is not None:
         return cast(LossyFormat, module).losses(schema)
     if not optional_attribute(module, "STATES_NAMES", True):
-        # What import makes of the names is nothing that the text lacks.
+        # Names that import normalizes are not losses of the text.
         return losses_between(schema, cast(UnnamedFormat, module).read(text, path, naming_of(schema)).schema)
     return losses_between(schema, module.read(text, path).schema) if is_readable(module) else ()
 

@@ -49,7 +49,7 @@ class Token(NamedTuple):
         return self.kind == "mark" and self.value in marks
 
     def is_word(self, *words: str) -> bool:
-        """Return whether it is one of these keywords, in any case; a quoted name is no keyword."""
+        """Return whether it is one of these keywords, in any case; a quoted name is not a keyword."""
         return self.kind == "word" and self.value.lower() in words
 
 
@@ -379,7 +379,7 @@ class _Parser:
         self._next()
 
     def _note(self) -> str | None:
-        """Read ``Note: '...'`` or ``Note { '...' }``; None if the next statement is no note."""
+        """Read ``Note: '...'`` or ``Note { '...' }``; None if the next statement is not a note."""
         if not (self._peek().is_word("note") and self._following().is_mark(":", "{")):
             return None
         self._next()

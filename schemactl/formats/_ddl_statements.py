@@ -89,8 +89,8 @@ class UnreadTable(Exception):
 def parse_statement(statement: Statement, name: str, dialect: Dialect) -> exp.Expr:
     """Return a statement as sqlglot reads it, with its line as ``meta["place"]``.
 
-    A statement that sqlglot does not parse becomes a command. What sqlglot does not parse after the columns
-    of CREATE TABLE becomes one property.
+    A statement that sqlglot does not parse becomes a command. Clauses after the columns of CREATE TABLE that sqlglot
+    does not parse become one property.
 
     Raises:
         UnreadTable: sqlglot does not parse a statement that creates or alters a table.
@@ -174,7 +174,7 @@ def _parse(statement: Statement, sql: str, name: str, dialect: Dialect) -> exp.E
 
 
 def parse_definition(table: str, sql: str, name: str, dialect: Dialect) -> tuple[exp.Expr | None, list[str]]:
-    """Return a statement of a database's own for a table, without what sqlglot does not parse of it, and that.
+    """Return a vendor-specific statement for a table without the parts that sqlglot does not parse, and these parts.
 
     Of CREATE TABLE the columns and constraints are left out that sqlglot does not parse; None if nothing is left.
     """
@@ -208,7 +208,7 @@ def _parse_known_columns(statement: Statement, name: str, dialect: Dialect) -> t
 
 
 def _parse_columns(statement: Statement, name: str, dialect: Dialect) -> exp.Create | None:
-    """Return CREATE TABLE with what follows its columns as one property; None if sqlglot does not parse the columns."""
+    """Return CREATE TABLE with all clauses after its columns as one property; None if the columns cannot be parsed."""
     from sqlglot import exp
 
     if (parts := _split_columns(statement, name)) is None:
@@ -272,7 +272,7 @@ class _Splitter:
 
     def _begin_statement(self) -> None:
         self._parts: list[str] = []
-        self._first_part: int | None = None  # that is no comment
+        self._first_part: int | None = None  # that is not a comment
         self._first_position = self._block_depth = 0
 
     def statements(self) -> Iterator[Statement]:

@@ -45,7 +45,7 @@ def _key(key: Any) -> str:
 
 
 def with_defaults(stored: dict[str, Any]) -> dict[str, Any]:
-    """Return the stored schema with what dlt fills in before it computes the hash (docs/dlt.md §1.2)."""
+    """Return the stored schema with the values that dlt fills in before it computes the hash (docs/dlt.md §1.2)."""
     tables = {}
     for name, table in stored["tables"].items():
         columns = {column: {**properties, "name": column} for column, properties in table["columns"].items()}
@@ -120,7 +120,7 @@ def completed(raw: Mapping[str, Any], path: str) -> dict[str, Any]:
 
 
 def is_complete(raw: Mapping[str, Any]) -> bool:
-    """Return whether a stored schema has all keys that dlt asks for, and dlt's own tables."""
+    """Return whether a stored schema has all keys that dlt requires, and dlt's own tables."""
     if not raw.keys() >= {"version", "engine_version", "name", "tables", "previous_hashes"}:
         return False
     tables = raw["tables"]

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 OPENING: Final = re.compile(r"\{(?=[{%#])")
-"""The brace with which Jinja's syntax begins, where what follows it makes it that."""
+"""A brace that begins Jinja syntax because of the character after it."""
 
 _BRACE: Final = "{{ '{' }}"
 _LITERAL: Final = re.compile(r'\{\{ ("(?:[^"\\]|\\.)*") \}\}', re.DOTALL)

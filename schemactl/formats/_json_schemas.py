@@ -237,7 +237,7 @@ def _joined(base: str, reference: str) -> tuple[str, str]:
     """Return the URI and the fragment of a reference."""
     try:
         uri, fragment = urldefrag(urljoin(base, reference))
-    except ValueError:  # it is no URI
+    except ValueError:  # it is not a URI
         return reference, ""
     return uri, unquote(fragment)
 

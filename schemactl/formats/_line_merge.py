@@ -1,4 +1,4 @@
-"""Merge lines: bring the difference of two texts into a third one, which is the first in a person's spacing."""
+"""Merge lines: apply the difference of two texts to a third text, which is the first text in the user's formatting."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class _Merge:
         """Return lines for a position in ``base`` with the indentation of the surrounding lines in ``theirs``."""
         formed_lines, indent, deeper = [], _UNKNOWN, 0
         for line in lines:
-            if line.lstrip(" ").startswith("#"):  # a person's, in the column that it had
+            if line.lstrip(" ").startswith("#"):  # the user's, in the column that it had
                 formed_lines.append(line + self._end)
                 continue
             if line and _indent(line) < indent:
@@ -119,7 +119,7 @@ class _Merge:
 
 
 def _with_comment(line: str, before: str, their: str) -> str:
-    """Return a line with the comment that a person's line has at its end and ruamel.yaml's has not: of an alias."""
+    """Return a line with the user's comment at its end if ruamel.yaml has dropped it, as after an alias."""
     comment = _COMMENT_BEHIND.search(their)
     has_comment = "#" in before or _COMMENT_BEHIND.search(line)
     return line if comment is None or has_comment else line.rstrip("\r") + comment[0]

@@ -135,7 +135,7 @@ def _in_spark(properties: Properties) -> dict[str, Any]:
 
 
 def describe_loss(loss: Loss) -> str:
-    """Return a loss in words: ``orders.id: `primary_key: true` ``, with what comes back in its place."""
+    """Return a loss in words: ``orders.id: `primary_key: true` ``, with the value that is read back instead."""
     prefix = f"{loss.path}: " if loss.path else ""
     if loss.before is None and loss.after is None:
         return f"{prefix}{loss.item}"

@@ -1,4 +1,4 @@
-"""Edit YAML that a person formatted, with ruamel.yaml.
+"""Edit YAML that the user formatted, with ruamel.yaml.
 
 The text becomes ruamel.yaml's nodes, the nodes are edited in place, and the nodes before and after are written. A line
 merge applies the difference to the person's text: lines that the edit does not change keep even odd spacing, which
@@ -295,7 +295,7 @@ class _Editor:
         """
         shared_keys = [key for key in positions if key in new_items]
         order = [key for key in new_items if key in positions]
-        # What the longest runs leave has to move.
+        # Nodes outside of the longest runs have to move.
         blocks = SequenceMatcher(None, shared_keys, order, autojunk=False).get_matching_blocks()
         moved = set(shared_keys) - {key for block in blocks for key in shared_keys[block.a : block.a + block.size]}
         staying = {positions[key]: key for key in shared_keys if key not in moved}
@@ -423,7 +423,7 @@ class _Cutter:
         return marked
 
     def _leave_out(self, key: int, value: int, after: int) -> bool:
-        """Leave out the lines between a key and what follows its value, but for comments and blank lines there."""
+        """Leave out the lines between a key and the line after its value, except for comments and blank lines there."""
         text = self._text
         start = text.find("\n", key) + 1
         if not 0 < start <= value or (line := _KEY_LINE.fullmatch(text, key, start - 1)) is None:

@@ -36,7 +36,7 @@ def recognises(content: bytes) -> bool:
 
 
 def write(schema: Schema, path: str | None = None) -> bytes:
-    """Return a file without rows; a name that ends in ``.arrows`` asks for a stream."""
+    """Return a file without rows; a name that ends in ``.arrows`` selects the stream format."""
     pa = arrow()
     file_schema = arrow_schema(schema)
     sink = pa.BufferOutputStream()

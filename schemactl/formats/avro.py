@@ -171,7 +171,7 @@ def read(text: str, path: str) -> Document:
 
     has_all = len(record_types) == 1 or HINTS in str(root)
     table_types = [native for native in record_types if has_all or native["name"] not in inner_names]
-    # What is neither a type nor defined here may be a record of another file.
+    # A name that is neither a type nor defined here may be a record of another file.
     unknown = [word for word in types if isinstance(word, str) and word not in (*_PRIMITIVE, "null")]
     records, losses = [], [Loss("", "type", {"type": word}, {}) for word in unknown]
     expansion = Expansion(Location(path), len(text))

@@ -123,7 +123,7 @@ def read(text: str, path: str) -> Document:
     """Return the schema of the tables in a file.
 
     Raises:
-        InputError: the text is no DBML, it declares neither a table nor a project, or a reference or an index names a
+        InputError: the text is not DBML, it declares neither a table nor a project, or a reference or an index names a
             table or column that does not exist.
     """
     source = Source(path, text)
@@ -274,7 +274,7 @@ def _table_losses(table: DbmlTable, file: DbmlFile) -> Iterator[Loss]:
 
 
 _INDEX_SETTINGS: Final = frozenset(("pk", "unique", "name"))
-"""Settings of an index on a key; its name is no property of the data."""
+"""Settings of an index on a key; its name is not a property of the data."""
 
 
 def _setting_losses(path: str, settings: Settings, read_keys: Set[str]) -> Iterator[Loss]:

@@ -1,7 +1,7 @@
 """dlt's schema files, YAML and JSON: the native format (docs/dlt.md §1).
 
-What dlt would refuse is refused, with the place in the file. What dlt does to a file on loading is done too:
-old engine versions are brought up to date, names and defaults are filled in.
+A schema that dlt would refuse raises an error with the place in the file. What dlt does to a file on loading is done
+too: old engine versions are brought up to date, names and defaults are filled in.
 """
 
 from __future__ import annotations

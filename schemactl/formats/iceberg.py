@@ -231,7 +231,7 @@ def _own_hints(properties: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _partitions(root: dict[str, Any], fields: list[dict[str, Any]], table: str) -> tuple[frozenset[str], list[Loss]]:
-    """Return the columns whose values partition the table, and what else does or orders it."""
+    """Return the columns whose values partition the table, and losses for other partitions and for sort orders."""
     names = {field.get("id"): field["name"] for field in fields}
     partition_columns, losses = set(), []
     for kind, default, key in (

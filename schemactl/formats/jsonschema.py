@@ -359,7 +359,7 @@ def _required(keywords: Mapping[str, Any]) -> frozenset[str]:
 
 
 def _unknown_required(keywords: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the names of ``required`` that are no properties."""
+    """Yield the names of ``required`` that are not properties."""
     if unknown := sorted(_required(keywords) - keywords["properties"].keys()):
         yield "required", unknown
 

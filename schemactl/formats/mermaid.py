@@ -24,7 +24,7 @@ _SYNTAX: Final = re.compile(r"(?<=%)(?=%)|(?<=#)(?=\w)|(?<=<)(?=[^\s\d=])|(?<=&)
 """Places in directives and comments, entities, tags of HTML, and references to characters."""
 
 _KEY: Final = re.compile(r"[pfu]k\b", re.IGNORECASE)
-"""Names that a reader takes for the mark of a key."""
+"""Names that a reader could mistake for the mark of a key."""
 
 
 def losses(schema: Schema) -> tuple[Loss, ...]:

@@ -362,7 +362,7 @@ def _item_properties(properties: Mapping[str, Any]) -> Mapping[str, Any]:
 def _enum(name: str, numbers: Mapping[str, Any], values: Any) -> Enum | None:
     """Return an enum with the numbers that its values have; a new value gets the next one.
 
-    None if a value is no name, or a number is not a number of an enum.
+    None if a value is not a name, or a number is not a number of an enum.
     """
     symbols = values if isinstance(values, list) and values else list(numbers)
     if not _NAME.fullmatch(name) or not all(isinstance(symbol, str) and _NAME.fullmatch(symbol) for symbol in symbols):

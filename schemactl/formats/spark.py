@@ -1,4 +1,4 @@
-"""Spark's StructType as JSON, what ``StructType.json()`` writes: one table; hints are in the metadata of fields.
+"""Spark's StructType as JSON, as ``StructType.json()`` writes it: one table; hints are in the metadata of fields.
 
 https://spark.apache.org/docs/latest/sql-ref-datatypes.html. Comments are the metadata ``comment``, as in
 Spark's tables.
@@ -60,7 +60,7 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
 
 
 def struct_of(schema: Schema, codec: Codec[dict[str, Any]] | None = None, holder: str = "Spark") -> dict[str, Any]:
-    """Return the StructType of the rows of the only table of a schema; ``holder`` is what takes it, for messages."""
+    """Return the StructType of the rows of the only table of a schema; ``holder`` is the consumer, for messages."""
     codec, table = codec or CODEC, only_table(schema)
     columns = fields_of(table)
     check_case(columns, table.name, holder)

@@ -1,4 +1,4 @@
-"""Spark's DDL string of the columns of a table, what ``StructType.fromDDL`` takes.
+"""Spark's DDL string of the columns of a table, as ``StructType.fromDDL`` reads it.
 
 It is the StructType of ``schemactl.formats.spark`` in another notation, which has no place for hints.
 """

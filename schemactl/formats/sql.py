@@ -55,7 +55,7 @@ _SECONDS: Final = 60.0
 _CHARACTERS_A_SECOND: Final = 20_000
 
 _COMMENTS_FIRST: Final = frozenset(("hive", "athena"))
-"""Dialects that take the description of a table only before what partitions it."""
+"""Dialects in which the description of a table must precede its partitions."""
 
 
 _CHECKS_KEYS_LATE: Final = frozenset(("sqlite",))
@@ -139,7 +139,7 @@ class SqlDialect:
         """Return the schema of the tables that a file makes.
 
         Raises:
-            InputError: the text is no SQL of the dialect, it creates no table, or it takes too long to parse.
+            InputError: the text is not SQL of the dialect, it creates no table, or it takes too long to parse.
         """
         seconds = _SECONDS + len(text) / _CHARACTERS_A_SECOND
         too_long = partial(InputError, f"parsing this SQL takes more than {seconds:.0f} seconds", at=Location(path))
@@ -175,7 +175,7 @@ class SqlDialect:
         if not records:
             raise self._no_table(trees, path)
         schema = schema_of(records, hints, path)
-        # Case is no part of most names in SQL.
+        # Case is not part of most names in SQL.
         names = tuple(pair for pair in names_between(records, schema) if pair[0].lower() != pair[1])
         return Document(schema, tuple(losses), names)
 
@@ -183,7 +183,7 @@ class SqlDialect:
     def read_definitions(
         self, definitions: Iterable[tuple[str, str]]
     ) -> tuple[dict[str, list[Properties]], list[Loss]]:
-        """Return the foreign keys of a database's tables, and what its statements say that a schema cannot.
+        """Return the foreign keys of a database's tables, and the parts of its statements that a schema cannot express.
 
         Types of columns are not lost: the database's catalog has them.
 
@@ -203,7 +203,7 @@ class SqlDialect:
         return references, [*(loss for loss in table_losses if loss.item != "type"), *losses]
 
     def _no_table(self, trees: Sequence[exp.Expr], path: str) -> InputError:
-        """Return the error for a script without tables; it names the first statement that is no SQL of the dialect."""
+        """Return the error for a script without tables; it names the first statement that is not SQL of the dialect."""
         from sqlglot import exp
 
         message = "there is no CREATE TABLE with columns"

@@ -28,8 +28,8 @@ _KINDS: Final = {bool: DataType.BOOL, int: DataType.BIGINT, float: DataType.DOUB
 def classify(value: Any) -> str:
     """Return the class of a JSON value.
 
-    A text's class is ``text`` and the types it can be coerced to, for example ``text:date,timestamp``; last comes what
-    it looks like (``text_looks``).
+    A text's class is ``text`` and the types it can be coerced to, for example ``text:date,timestamp``; the last part is
+    its look (``text_looks``).
 
     >>> classify({}), classify(None), classify("plain words")
     ('object', 'null', 'text')

@@ -201,7 +201,7 @@ def merge(*parts: Evidence) -> Evidence:
 
 
 def _merge_nullable(parts: Sequence[Evidence]) -> dict[Path, bool]:
-    """Merge what sources declare about nulls.
+    """Merge the nullability that sources declare.
 
     A column may be null if one source says so. It may not if all sources say so and no part has documents without it.
     """

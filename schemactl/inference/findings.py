@@ -1,4 +1,4 @@
-"""Makes findings for a person from a resolution, its evidence, and the schemas before and after."""
+"""Makes findings for people from a resolution, its evidence, and the schemas before and after."""
 
 from __future__ import annotations
 
@@ -338,7 +338,7 @@ def _find_violation(
     before: Schema,
     contract: TableContract,
 ) -> ViolationFinding:
-    """Return a violation with its values, what dlt's ``DataValidationError`` carries, and the level of each mode."""
+    """Return a violation with its values, the data of dlt's ``DataValidationError``, and the level of each mode."""
     stored_table = before.tables.get(violation.table)
     modes = {str(entity): str(contract.contract.mode_of(entity)) for entity in Entity}
     origins = table_columns if violation.column is None else [(violation.table, violation.column)]

@@ -165,7 +165,7 @@ class Promoter:
         return f"{counted(tally.bad, 'new value')} would not survive as {candidate}{example}"
 
     def _judge(self, fed: Sequence[TakenClass], target: FullType) -> Tally | str:
-        """Return which new values survive a type, or why this cannot be told."""
+        """Return the new values that survive a type, or the reason why they are unknown."""
         for path in (path for path, class_name in fed if class_name == DECLARED):
             for data_type in self.evidence.declared_types(path):
                 declared = full_type({**self.evidence.declared[path], "data_type": str(data_type)})

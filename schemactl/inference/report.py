@@ -98,7 +98,7 @@ class ViolationFinding:
         entity: ``tables``, ``columns`` or ``data_type``.
         mode: ``freeze``, ``discard_row`` or ``discard_value``.
         column: None for a violation of ``tables``.
-        expected, found: data types (or "no new column" ...), for a person.
+        expected, found: data types (or "no new column" ...), for people.
         variant_of: the column whose values of another type the contract refuses; None for other violations.
         table_schema: the stored table; None if it is new.
         schema_contract: mode and level by entity; a level is ``call``, ``settings``, ``table NAME`` or ``default``.

@@ -268,7 +268,7 @@ class _Fold:
         self._root_keys = RootKeys(self._drafts, self._config, self._normalizer.names, system_prefix, is_loaded)
         self._reads_propagation = False
 
-    # what rows depend on (relational.TableView)
+    # data that rows depend on (relational.TableView)
 
     def is_root(self, table: str) -> bool:
         draft = self._drafts.get(table)

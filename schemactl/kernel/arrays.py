@@ -25,7 +25,7 @@ def binary_array(values: Sequence[bytes]) -> pa.BinaryArray:
 def answer(
     batches: Iterable[pa.RecordBatch], module: str, function: str, arguments: Mapping[str, Any]
 ) -> Iterator[pa.RecordBatch]:
-    """Yield one row with what ``module.function(batches, **arguments)`` returns, pickled."""
+    """Yield one row with the pickled result of ``module.function(batches, **arguments)``."""
     result = resolve_name(f"{module}:{function}")(batches, **arguments)
     yield pa.RecordBatch.from_arrays([binary_array([pickle.dumps(result, pickle.HIGHEST_PROTOCOL)])], ["answer"])
 

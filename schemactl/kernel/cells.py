@@ -74,7 +74,7 @@ class TextRows:
         return TextRows([column.slice(rows) for column in self.columns], self.faults.slice(rows))
 
     def documents(self, names: Sequence[str]) -> list[bytes]:
-        """Return each row as JSON, empty cells left out; a bad one in words that are no JSON."""
+        """Return each row as JSON, empty cells left out; a bad one in words that are not JSON."""
         texts: list[bytes] = []
         for start in range(0, len(self.faults), _AT_ONCE):
             columns = [column.slice(start, _AT_ONCE) for column in self.columns]

@@ -150,7 +150,7 @@ def _past_microseconds(array: pa.Array) -> pa.Array:
 
 
 def text_of(value: Any) -> str:
-    """Return a value as a text for a person."""
+    """Return a value as a text for people."""
     match value:
         case str():
             return value
@@ -186,7 +186,7 @@ def _is_kept(values: KindValues, coerced: pa.Array, column: Column) -> pa.Array:
             return pc.is_valid(coerced)
 
 
-# --- casts: an array as its column stores it, and what single values have to be asked about; None for all of them ---
+# --- casts: an array in the stored type, and the values that need single coercion; None if all do ---
 
 Cast = tuple[pa.Array, pa.Array | None] | None
 

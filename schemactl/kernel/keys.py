@@ -89,8 +89,8 @@ def document_text(element: Any, wrapper: str) -> bytes:
     """Return a row as the text that its key is made of: dlt's own keys at its top do not count.
 
     Args:
-        element: what makes the row.
-        wrapper: the key that dlt puts an element under that is no object.
+        element: the value that becomes the row.
+        wrapper: the key under which dlt wraps an element that is not an object.
     """
     item = element if isinstance(element, dict) else {wrapper: element}
     return content_text({key: value for key, value in item.items() if not key.startswith("_dlt")})

@@ -159,7 +159,7 @@ def _large_integers(values: Sequence[int | None], kinds: Collection[str]) -> Ite
 
 
 def natural_kind(of: pa.DataType) -> DataType | None:
-    """Return the kind of the scalars of a column of Arrow's, None if they are no scalars of ours."""
+    """Return the kind of the scalars of a column of Arrow's, None if they are not scalars of ours."""
     for is_of, kind in _OF_ARROW:
         if is_of(of):
             return kind

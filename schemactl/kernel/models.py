@@ -1,7 +1,7 @@
 """Documents that a Pydantic model validates on their way to tables (``--model``), a batch at once.
 
-What a model makes of a document goes on; documents that it rejects are counted with Pydantic's own reasons, and are
-rejects or stop the command, as the contract says. Modes and ``extra`` correspond as in dlt 1.31.
+Documents continue as the model converts them; rejected documents are counted with Pydantic's reasons, and become
+rejects or stop the command, depending on the contract. Modes and ``extra`` correspond as in dlt 1.31.
 """
 
 from __future__ import annotations

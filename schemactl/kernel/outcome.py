@@ -170,7 +170,7 @@ class RowOutcome:
         self.spans[table, column] = (min(span[0], least), max(span[1], greatest))
 
     def merge(self, other: RowOutcome) -> None:
-        """Add what became of other partitions."""
+        """Add the outcome of other partitions."""
         for name, counts in other.tables.items():
             self.tables[name] = self.tables.get(name, RowCounts()) + counts
         self.documents += other.documents

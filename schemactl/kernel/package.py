@@ -120,7 +120,7 @@ def write_documents(
         job: the same for all partitions.
         folder: the working folder of the command.
         before: the number of records before each block in its file, by file name (as shown to people) and block.
-        gaps: rows of files that are no records, see ``partitions.row_number``.
+        gaps: rows of files that are not records, see ``partitions.row_number``.
         columns: as in ``partitions.RecordReader.pieces``.
     """
     pieces = RecordReader(folder).pieces(batches, job.options, columns)

@@ -54,7 +54,7 @@ def parse_texts(texts: Sequence[bytes]) -> Parsed:
     """Parse a batch of texts; each one should be a JSON document (RFC 8259).
 
     Integers are exact at any size up to 1,000 digits, of equal keys the last one counts. ``NaN``, ``Infinity`` and
-    halves of surrogate pairs are no JSON; a number with a fraction or an exponent that no double holds is refused.
+    halves of surrogate pairs are not JSON; a number with a fraction or an exponent that no double holds is refused.
     """
     if len(texts) == 1:
         # To join a large one to nothing would only copy it.
@@ -88,7 +88,7 @@ def _parse_each(texts: Sequence[bytes]) -> Parsed:
 
 
 def is_blank(text: bytes) -> bool:
-    """Return whether a text holds nothing but what JSON takes for blank, and a byte order mark."""
+    """Return whether a text contains only blanks of JSON and a byte order mark."""
     return not text.removeprefix(_BYTE_ORDER_MARK).strip(_BLANKS)
 
 
@@ -96,7 +96,7 @@ def parse_text(text: bytes) -> Any:
     """Parse one text as ``parse_texts`` does.
 
     Raises:
-        ValueError: it is no JSON document, or one that nests deeper than Python's parser reads.
+        ValueError: the text is not a JSON document, or nests too deep for Python's parser.
     """
     text = text.removeprefix(_BYTE_ORDER_MARK)
     if len(text) > _LARGE:

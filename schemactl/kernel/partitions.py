@@ -46,7 +46,7 @@ _SHOWN_OF_BAD: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class BadRecord:
-    """A record that is no JSON, and how it begins."""
+    """A record that is not JSON, and how it begins."""
 
     position: Position
     text: str
@@ -498,7 +498,7 @@ def read_rows(batches: Iterable[pa.RecordBatch], folder: str) -> Iterator[tuple[
 def _opened_rows(
     batch: pa.RecordBatch, folder: str, offsets: dict[tuple[str, int], int]
 ) -> Iterator[tuple[str, int, int, pa.RecordBatch]]:
-    """Yield the rows of files that are opened here, with what ``read_rows`` adds to them."""
+    """Yield the rows of files that are opened here, with the columns that ``read_rows`` adds."""
     for share in batch.column("share").to_pylist():
         for address, block, rows in read_cells(share):
             key = shown_path(address, folder), block

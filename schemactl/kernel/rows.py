@@ -189,7 +189,7 @@ class RowMaker:
         problems: Sequence[tuple[int, np.ndarray[Any, Any], KindValues | None]],
         rejecting: Mask,
     ) -> int:
-        """Count problems and write rejects: for rejected rows only what rejects them, below them nothing.
+        """Count problems and write rejects: for rejected rows only their reasons, below them nothing.
 
         Returns:
             The number of rejected values in rows that are loaded.

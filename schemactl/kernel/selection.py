@@ -59,7 +59,7 @@ def select_lines(lines: Iterable[list[bytes]], selection: RecordSelection, check
 
 
 def select_in_text(document: bytes, selection: RecordSelection, check: CheckSize) -> list[bytes]:
-    """Return the records of one document; what follows it is a bad record."""
+    """Return the records of one document; text after it becomes a bad record."""
     open_blocks = partial(_blocks_of, document)
     return [record for records in select_documents(open_blocks, selection, check) for record in records]
 
@@ -301,7 +301,7 @@ def _has_key(record: bytes, key: str) -> bool:
     try:
         return key in orjson.loads(record)
     except ValueError:
-        return False  # it is reported as a bad record, or holds what only Python's parser reads
+        return False  # reported as a bad record, or read only by Python's parser
 
 
 # --- the cursor ---
@@ -440,7 +440,7 @@ class _Cursor:
         for element_end in ends:
             element = self._text[start:element_end]
             start = element_end + 1
-            # Nothing between two commas is no value.
+            # A gap between two commas is not a value.
             elements.append(element if element.strip(_BLANKS) else b",")
         return [] if elements == [b","] else elements
 

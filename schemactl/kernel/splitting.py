@@ -26,7 +26,7 @@ _NO_MARKS: Final = bytes(octet for octet in range(256) if octet not in _MARKS)
 _STEPS: Final = np.zeros(256, np.int32)
 _STEPS[list(b"[{")], _STEPS[list(b"]}")] = 1, -1
 _SHOWN_OF_REST: Final = 1 << 20
-"""Bytes that are kept of what follows a list: it is a bad record, however long."""
+"""Bytes to keep of text after a list, which is a bad record of any length."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ def _change(depths: Steps) -> tuple[int, int]:
 
 
 class Escapes:
-    """Blanks out what backslashes escape, so that each quote that is left opens or closes a text."""
+    """Blanks out escaped characters, so that each remaining quote opens or closes a text."""
 
     def __init__(self) -> None:
         self._is_open = False
@@ -217,12 +217,12 @@ class Splitter:
                 self._open.clear()
                 is_blank = not element.strip(_BLANKS)
                 if not (is_end and is_blank and self._is_first):
-                    # Nothing between two commas is no value.
+                    # A gap between two commas is not a value.
                     elements.append(b"," if is_blank else element)
             start = separator + 1
             self._is_first = False
             if is_end:
-                # What follows goes with the last element.
+                # Text after the list goes with the last element.
                 self.is_done = not self.is_owner
                 self._keep_rest(block[start:])
                 return elements

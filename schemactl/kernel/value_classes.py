@@ -35,7 +35,7 @@ _CODES: Final[dict[str, int]] = {}
 _UNSURE: Final = -1
 
 _FEW: Final = 16
-"""Texts that are classified one by one in the time that it takes to compile a pattern for each family."""
+"""The number of texts that are classified one by one in the time needed to compile a pattern for each family."""
 
 _HEAD: Final = 256
 """A column that has few different texts among its first ones is expected to have few."""
@@ -150,14 +150,14 @@ def _day(separator: str) -> str:
 _CLOCK = r"(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]+)?)?"
 _ZONE = "(?:Z|[+-](?:[01][0-9]|2[0-3])(?::?[0-5][0-9])?)?"
 
-# The first two letters of words that are no boolean, no special number, no `null` and no time.
+# The first two letters of words that are not a boolean, a special number, `null` or a time.
 _WORD_START = (
     "(?:[A-EGHJ-MO-RU-XZa-eghj-mo-ru-xz][A-Za-z0-9]|[Ff][B-Zb-z0-9]|[Ii][A-MO-Za-mo-z0-9]|[Nn][B-MP-TV-Zb-mp-tv-z0-9]"
     "|[Ss][A-MO-Za-mo-z0-9]|T[A-QS-Za-qs-z]|t[A-QS-Za-qs-z0-9]|[Yy][A-DF-Za-df-z0-9])"
 )
 # A character that neither base64 nor a special word has; Python reads past underscores in numbers.
 _PROSE = r"(?s)^(?:[A-SU-Za-z]|T[A-Za-z])[A-Za-z0-9+/]*(?: +[!-<>-^`-~]|[!-*,\-.:-<>?@\[-^`{-~])"
-# Digits in groups that are no day and no time: numbers of phones, of versions, addresses.
+# Digits in groups that are not a day or a time: phone numbers, versions, addresses.
 _GROUPS_OF_DIGITS = (
     r"^(?:[0-9]{1,3}(?:[ .,/|-]+[0-9]+){2,}|[0-9]{1,3}(?: +|[,/|-])[0-9]+(?:\.[0-9]+)?|[0-9]+(?:\.[0-9]+){2,}"
     r"|[0-9]{4,}[,|-][0-9]{4,}(?:[ -][0-9]+)*|[0-9]{4}(?: [0-9]{3,})+|\+[0-9]+[ ()/-]+[0-9]+(?:[ ()/-]+[0-9]+)*)$"

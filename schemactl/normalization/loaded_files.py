@@ -11,7 +11,7 @@ from schemactl.normalization.package import LedgerEntry
 
 
 class FileState(StrEnum):
-    """What the next ``--new-only`` goes by."""
+    """The loaded files that the next ``--new-only`` compares with."""
 
     LOADED = "loaded"
     RELOADED = "reloaded"

@@ -1,6 +1,6 @@
 """Applies changes to a schema: ``apply(a, diff(a, b))`` is ``b``, the order of columns included.
 
-The order of tables is no part of a schema (dlt sorts them).
+The order of tables is not part of a schema (dlt sorts them).
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from schemactl.schema.validation import check
 from schemactl.schema.wording import describe_type, show_value
 
 _TYPE: Final = (*TYPE_PROPERTIES, NESTED_TYPE, DATABASE_TYPE)
-"""Properties that make up a column's type: half of one type and half of another is no type."""
+"""Properties that make up a column's type: half of one type and half of another is not a type."""
 
 Keys = tuple[str, ...]
 """The path to a value in a schema file."""
@@ -91,7 +91,7 @@ class MergedFile:
 
     @property
     def is_clean(self) -> bool:
-        """Return whether nothing is left for a person to decide."""
+        """Return whether no decision is left to the user."""
         return not self.conflicts and self.fault is None
 
 

@@ -20,7 +20,7 @@ INT64: Final = range(-(2**63), 2**63)
 """The range of a ``bigint``."""
 
 UINT64_LIMIT: Final = 2**64
-"""The first integer past what dlt reads from JSON."""
+"""The first integer that is too large for dlt's JSON reader."""
 
 WEI_LIMIT: Final = 578960446186580977117854925043439539266
 """The greatest integer that dlt's ``large_integer`` detector calls ``wei``."""
@@ -101,7 +101,7 @@ def can_coerce(value: Any, from_: DataType, to: DataType) -> bool:
 
 
 def _is_candidate(text: str, to: DataType) -> bool:
-    """Return False if the first characters already show that a text is no value of a type."""
+    """Return False if the first characters already show that a text is not a value of a type."""
     if to == DataType.BOOL or to == DataType.BINARY:
         return True
     head = text.lstrip()[:1]

@@ -1,4 +1,4 @@
-"""Schema contracts: what data may change in a schema, by table and entity (docs/dlt.md §7.1)."""
+"""Schema contracts: the changes that data can make to a schema, by table and entity (docs/dlt.md §7.1)."""
 
 from __future__ import annotations
 

@@ -158,7 +158,7 @@ def is_same(before: Any, after: Any) -> bool:
 
 
 def _keys(mapping: Mapping[Any, Any]) -> list[str]:
-    # YAML has keys that are no text: 1 and true are one key to Python, and two in the hash.
+    # YAML has keys that are not text: 1 and true are one key to Python, and two in the hash.
     return sorted(map(repr, mapping))
 
 
@@ -186,7 +186,7 @@ def details(before: Any, after: Any) -> tuple[Detail, ...]:
         after,
         view="tree",
         zip_ordered_iterables=True,
-        ignore_private_variables=False,  # it takes keys that start with `__` for private
+        ignore_private_variables=False,  # it treats keys that start with `__` as private
         threshold_to_diff_deeper=0,  # or else it reports two mappings with few keys in common as wholes
     )
     leaves = []
@@ -195,5 +195,5 @@ def details(before: Any, after: Any) -> tuple[Detail, ...]:
             old = changes.ABSENT if kind.endswith("_item_added") else level.t1
             new = changes.ABSENT if kind.endswith("_item_removed") else level.t2
             leaves.append(Detail(tuple(level.path(output_format="list")), old, new))
-    # Positions are compared as numbers, and keys that are no text have a place as well.
+    # Positions are compared as numbers, and keys that are not text have a place as well.
     return tuple(sorted(leaves, key=lambda leaf: [(type(key).__name__, key) for key in leaf.path]))

@@ -97,7 +97,7 @@ def deletes_by_merge_key(table: Table) -> bool:
 def merge_of(root: Table, now: datetime) -> Merge:
     """Return how a root table's rows are merged.
 
-    What begins to hold does so ``now``, when the load was made, unless the table says when.
+    Rows become valid ``now``, at the time of the load, unless the table sets the time.
     """
     strategy = _strategy(root)
     deleted = first(root, "hard_delete")

@@ -35,7 +35,7 @@ Target = tuple[str, str | None]
 """A table, and a column of it; None for the table itself."""
 
 Agree = Callable[[str], bool]
-"""Asks a person a question without its question mark, and returns whether the answer is yes."""
+"""Asks the user a question without its question mark, and returns whether the answer is yes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +110,10 @@ class Editor:
 
     Attributes:
         schema: the content of the file.
-        effective: the whole schema, with what data brought, before the edits.
+        effective: the whole schema, including tables and columns from data, before the edits.
         stored: the schema of the export file; None without one.
         sources: the paths in the data of tables and columns, by their names in ``stored``.
-        agree: asks a person whether a similar name is meant; None without a terminal.
+        agree: asks the user whether a similar name is meant; None without a terminal.
         root: the table of columns without a table name; None if there are several.
         renamed: new names of tables and columns, by their old ones.
         unfolded: columns with variants that ``folds_all`` leaves, because no type but text holds their values.
@@ -249,14 +249,14 @@ class Editor:
                 raise InputError(f"`{table}.{old}` is renamed, and used again", hint=hint)
 
     def similar_table(self, name: str) -> str:
-        """Return the table that a new name was meant for, if a person says so; else the name."""
+        """Return the table that the user means by a new name, or the name itself."""
         near = None if self.table_named(name) else misspelled_name(name, self._shown_tables())
         if near is None or self.agree is None:
             return name
         return near if self.agree(f"there is no table `{name}`: use `{near}`") else name
 
     def similar_column(self, table: str, name: str) -> str:
-        """Return the column of a table that a new name was meant for, if a person says so; else the name."""
+        """Return the column of a table that the user means by a new name, or the name itself."""
         columns = self._columns(table)
         near = None if name in columns else misspelled_name(name, columns)
         if near is None or self.agree is None:

@@ -1,6 +1,6 @@
 """Finds impossible content of a schema that dlt accepts, for ``schemactl check``.
 
-What keeps dlt from taking a schema is found by ``schema.validation``.
+Faults because of which dlt rejects a schema are found by ``schema.validation``.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ SIZED: Final = frozenset(_UNITS)
 
 @dataclass(frozen=True, slots=True)
 class FullType:
-    """A type, defaults applied; what makes no difference to a type is None.
+    """A type with defaults applied; properties that make no difference to a type are None.
 
     Attributes:
         precision: bits of a bigint, digits of a decimal or wei, characters of a text, bytes of a binary, digits of

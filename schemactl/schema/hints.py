@@ -108,7 +108,7 @@ def _property(clause: str, text: str) -> dict[str, Any]:
     if clause in ("not_null", "nullable"):
         return {"nullable": clause == "nullable"}
     if clause in FLAGS:
-        # A nullable key is no key: dlt writes both hints.
+        # A nullable key is not a key: dlt writes both hints.
         return {clause: True, **({"nullable": False} if clause == "primary_key" else {})}
     match = _TYPE.fullmatch(clause)
     if match is None or match["name"] not in set(DataType):

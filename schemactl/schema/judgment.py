@@ -23,7 +23,7 @@ class Violation:
 
     Attributes:
         column: None for a violation of ``tables``.
-        expected, found: data types or other properties, for a person.
+        expected, found: data types or other properties, for people.
         variant_of: the column whose values of another type the contract refuses, None for other violations.
     """
 

@@ -33,7 +33,7 @@ _ABBREVIATIONS: Final = {
     }.items()
     for short in shorts.split()
 }  # fmt: skip
-"""Words by what people write for them."""
+"""Abbreviations and synonyms, with the word that they mean."""
 
 _SPELLINGS: Final = (("ss", "s"), ("our", "or"), ("tre", "ter"), ("ogue", "og"), ("is", "iz"), ("ys", "yz"))
 """British spellings with the American ones."""
@@ -105,12 +105,12 @@ _CONFUSABLE_WORDS: Final = frozenset(_WORDS.split())
 
 _HUMPS: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _NUMBER: Final = re.compile(r"(?<![\dvV])\d+")
-"""Digits that are no version: a table `orders_v2` may well be `orders_v1` of before."""
+"""Digits that do not look like a version: the table `orders_v2` may well be the former `orders_v1`."""
 
 _WORD: Final = re.compile(r"\d+|[^\W\d_]+")
 _DOUBLED: Final = re.compile(r"(.)\1")
 _SHORTEST_DOUBLED: Final = 4
-"""Letters of the shortest words in which doubled letters count once: `ii` is no spelling of `i`."""
+"""Letters of the shortest words in which doubled letters count once: `ii` is not a spelling of `i`."""
 
 
 def name_likeness(before: str, after: str) -> float:
@@ -195,7 +195,7 @@ class _Slip(Enum):
 
 
 _SHORTEST_TYPED: Final = {_Slip.SWAPPED: 4, _Slip.REORDERED: 6, _Slip.ONE_MORE: 4, _Slip.ANOTHER: 6}
-"""Letters of the shortest words that a person is asked about."""
+"""Letters of the shortest words for which the user is asked."""
 
 
 def _slip(shorter: str, longer: str) -> _Slip | None:

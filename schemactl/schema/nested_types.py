@@ -270,7 +270,7 @@ SPARK_TYPE: Final = "x-spark-type"
 """The property of a ``json`` column with the type that it is stored as."""
 
 FIELDS: Final = "x-fields"
-"""The property of a column with what ``x-spark-type`` cannot say of nested fields: by name, their properties."""
+"""The property of a column with information on nested fields that ``x-spark-type`` lacks: by name, their properties."""
 
 NORMALIZER: Final = "nested"
 """The normalizer that keeps structure; a schema names its module."""

@@ -1,6 +1,6 @@
 """Paths into nested data: the keys from the root of a document to a value; and patterns of paths, ``path:$.a[*].id``.
 
-dlt takes such a pattern for the whole name of a column. No column has it, so dlt reads the file, and nothing follows.
+dlt treats such a pattern as the whole name of a column. No column has it, so dlt reads the file, and nothing follows.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Path = tuple[str | None, ...]
 """Keys from the root of a document to a value; ``ELEMENT`` is each element of a list."""
 
 ELEMENT: Final = None
-"""The step from a list to any of its elements; keys are strings, so no key can be taken for it."""
+"""The step from a list to any of its elements; it cannot be confused with a key, because keys are strings."""
 
 
 class _Any(Enum):

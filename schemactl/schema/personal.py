@@ -18,7 +18,7 @@ def is_protective(name: str) -> bool:
 
 
 def is_marked(properties: Properties) -> bool:
-    """Return whether a column or table is marked; ``x-pii: false`` and ``x-classification: public`` are no marks."""
+    """Return whether a column or table is marked; ``x-pii: false`` and ``x-classification: public`` are not marks."""
     return any(
         name.startswith("x-") and is_protective(name) and value and str(value).lower() not in _OPEN
         for name, value in properties.items()

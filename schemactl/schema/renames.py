@@ -22,7 +22,7 @@ MAX_PAIRS: Final = 200 * 200
 """Pairs of old and new names beyond which too much has changed for a guess."""
 
 MIN_SCORE: Final = 0.7
-"""From which on a pair is taken for a rename."""
+"""The score from which a pair counts as a rename."""
 
 MARGIN: Final = 0.05
 """The difference by which a pair must beat all other pairs of its names."""
@@ -308,7 +308,7 @@ _Features = frozenset[tuple[str, tuple[str, ...]]]
 
 
 def is_related(before: Schema, after: Schema) -> bool:
-    """Return whether one schema may be what became of the other: by name, by their hashes, or by a table of both."""
+    """Return whether one schema may be a successor of the other: by name, by hashes, or by a common table."""
     if before.name == after.name or (before.version_hash and before.version_hash in after.previous_hashes):
         return True
     table_names = [{name for name in schema.tables if not is_dlts_own(name)} for schema in (before, after)]
@@ -330,7 +330,7 @@ def table_renames(
     claims = table_claims(before, after, before) if heeds_moves else {}
     moves = _table_moves(claims, before, after) if any(new in before.tables for new in claims.values()) else ()
     moved = {name for move in moves for name in (move.before, move.after)}
-    # A name that is moved from and to is settled; one that only goes, or comes, is no other table's.
+    # A name that is moved from and to is settled; a name that only disappears, or appears, belongs to no other table.
     gone = {name: table for name, table in before.tables.items() if name not in after.tables and name not in moved}
     new = {name: table for name, table in after.tables.items() if name not in before.tables and name not in moved}
     if not gone or not new:

@@ -1,8 +1,8 @@
 """The ``settings`` and ``normalizers`` sections of a schema, and the name patterns in them (docs/dlt.md §1.4).
 
 A pattern is dlt's SimpleRegex. Python's own engine searches, since dlt's results are its results; it may take years for
-a pattern such as ``(a+)+$``, on which dlt hangs, and a schema may be a stranger's: so a search is given up that takes
-longer than ``LIMIT_SECONDS`` of the processor.
+a pattern such as ``(a+)+$``, on which dlt hangs, and a schema may be a stranger's: so a search stops after
+``LIMIT_SECONDS`` of processor time.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ UNLIMITED_NESTING = 1000
 """dlt's default of ``max_nesting``."""
 
 # dlt writes a default hint on a column only if its value is not the property's default (docs/dlt.md §1.3).
-# False is no default of these, so a name that does not match gets them as well:
+# False is not a default of these, so a name that does not match gets them as well:
 _STATED_UNMATCHED = frozenset(
     ("name", "data_type", "precision", "scale", "timezone", "nullable", "x-active-record-timestamp")
 )

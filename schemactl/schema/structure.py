@@ -1,4 +1,4 @@
-"""The part of a schema that a destination holds: tables and columns, without what only dlt and people read."""
+"""The part of a schema that a destination holds: tables and columns, without properties for dlt and for people."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Recognize texts that people write for dates, amounts of money, percentages and numbers with separators.
 
 A look is a mark of a value's class (``classes``), so evidence counts it. Patterns are written for Python's ``re`` and
-for RE2 alike. What ``number`` and the detectors of ISO dates know already has no look.
+for RE2 alike. Texts that ``number`` and the detectors of ISO dates recognize have no look.
 """
 
 from __future__ import annotations

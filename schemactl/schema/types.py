@@ -189,7 +189,7 @@ class Schema:
 
 
 def table_from_dict(name: str, stored: Mapping[str, Any]) -> Table:
-    """Build a table from its stored form; names inside give way to the keys, as in dlt."""
+    """Build a table from its stored form; as in dlt, keys override inner names."""
     columns = {
         column: Column(column, {key: value for key, value in properties.items() if key != "name"})
         for column, properties in (stored.get("columns") or {}).items()

@@ -21,7 +21,7 @@ MAX_CHARACTERS = 8 * 2**20
 """Texts beyond this are refused unread: the schema of 5,000 tables is smaller."""
 
 MAX_DEPTH = 100
-"""Levels of nesting in a document; a schema has eight and what its hints hold."""
+"""Levels of nesting in a document; a schema has eight plus the levels inside its hints."""
 
 MAX_REPEATED_NODES = 100_000
 """Nodes that aliases may repeat (an alias bomb has billions)."""
@@ -183,7 +183,7 @@ IsOrdered = Callable[[Keys], bool]
 
 
 def same(old: Any, new: Any, is_ordered: IsOrdered, keys: Keys = ()) -> bool:
-    """Return whether two values say the same; a bool is no number, an integer no float."""
+    """Return whether two values say the same; a bool is not a number, an integer no float."""
     if isinstance(old, dict) and isinstance(new, dict):
         if old.keys() != new.keys() or (is_ordered(keys) and list(old) != list(new)):
             return False

@@ -47,7 +47,7 @@ _COMMENT = re.compile(r"(?:^|\s)#", re.MULTILINE)
 
 
 def _refusal_of(source: Source, error: yaml.MarkedYAMLError, quoted: list[Span]) -> Exception:
-    """Return the parser's error in words for a person.
+    """Return the parser's error in words for people.
 
     ``quoted`` has the places of the quoted scalars before it.
     """
@@ -106,7 +106,7 @@ _LOADER: Any = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
 _TAG_PREFIX = "tag:yaml.org,2002:"
 _KINDS = {kind.value: kind for kind in Kind if kind is not Kind.MERGE}
 
-# What a named tuple's own constructor calls, at half its cost.
+# Same as a named tuple's own constructor, at half its cost.
 _new: Any = tuple.__new__
 _value = attrgetter("value")
 

@@ -109,7 +109,7 @@ def _until(text: str | None) -> date:
 def _chosen(report: Report, fingerprints: Sequence[str], *, has_base: bool) -> list[Finding]:
     from schemactl.review.severity import Severity
 
-    # What changes the settings of reviews is for the base to accept.
+    # The base must accept changes of the settings of reviews.
     reviews = (review for review in report.reviews if not review.is_of_settings)
     active = (finding for review in reviews for finding in review.findings if finding.silence is None)
     findings = {finding.fingerprint: finding for finding in active if not finding.is_cosmetic}

@@ -169,7 +169,7 @@ _UNMERGED, _PLAIN, _RENAMED = 1, 7, 9
 def run_for_git(options: Options, terminal: Terminal) -> ExitCode:
     """Print the changes of one file as ``git diff`` hands it over: path, old file, hex, mode, new file, hex, mode.
 
-    Of a renamed file the new path follows, and what git says of the rename.
+    For a renamed file, the new path and git's description of the rename follow.
     """
     from schemactl.flows.diff import diff_files
     from schemactl.render.escaping import escape

@@ -72,7 +72,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     project = Path.cwd()
     settings = find_file(project)
     if settings and not settings.path.is_relative_to(repository_top(project) or project):
-        settings = None  # of a folder above, which a file here goes before
+        settings = None  # of a folder above, which a file here overrides
     schemas = {SCHEMA_FILE_SCHEMA: file_schema(), SETTINGS_SCHEMA: settings_schema(all_options())}
     is_asking = can_ask() and not options.yes
     source = options.source

@@ -45,7 +45,7 @@ class Options(CommonOptions):
 
 
 def run(options: Options, terminal: Terminal) -> ExitCode:
-    """Merge, write the texts, print what merged and what conflicts, and return 1 if anything conflicts."""
+    """Merge, write the texts, print changes and conflicts, and return 1 if anything conflicts."""
     from schemactl.flows.merge import merge_references, write_files
     from schemactl.render.merge import merge_document, print_merge
 

@@ -60,7 +60,7 @@ class LocalEngine:
         return ""
 
     def read(self, inputs: Sequence[Input], null_values: Sequence[str] = ()) -> list[Batch]:
-        """Return the inputs as batches, by format; nothing is read yet but what formats look at first."""
+        """Return the inputs as batches, by format; nothing is read except metadata."""
         for file in inputs:
             _check_readable(file)
         with _explained():
@@ -107,10 +107,10 @@ class LocalEngine:
 
 
 def _check_readable(file: Input) -> None:
-    """Refuse what only Spark reads.
+    """Raise an error for inputs that only Spark can read.
 
     Raises:
-        InputError: the input is no file of this machine, or of another format or compression.
+        InputError: the input is not a file of this machine, or of another format or compression.
     """
     location = Location(file.path)
     if file.format not in LOCAL_FORMATS:

@@ -83,7 +83,7 @@ def _sortable(values: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _groupable(values: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return values that are equal if Spark takes them for equal: NaN is NaN, -0.0 is 0.0."""
+    """Return values that are equal if Spark considers them equal: NaN is NaN, -0.0 is 0.0."""
     if is_a.is_floating(values.type):
         values = pc.add(values, pa.scalar(0.0, values.type))
         return pc.if_else(pc.is_nan(values), pa.scalar(float("nan"), values.type), values)

@@ -26,7 +26,7 @@ _PRELOADED: Final = ("orjson", "pyarrow.compute", "schemactl.kernel.partitions")
 
 def serve() -> None:
     """Run tasks until the parent closes standard input."""
-    # What a user's model prints must not get between the answers.
+    # Prints of a user's model must not get between the answers.
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     sys.stdout = sys.stderr  # which loses nothing when this process is killed

@@ -40,7 +40,7 @@ class TextRows:
     Attributes:
         texts: SQL of each column's texts, nulls in the place of texts that mean null.
         cells: the columns that are taken of a row, by key, in order.
-        fault: why a row is bad, in words that are no JSON; null for a good one. None if all are good.
+        fault: why a row is bad, in words that are not JSON; null for a good one. None if all are good.
     """
 
     frame: DataFrame

@@ -55,7 +55,7 @@ class SparkEngine:
     name: str = "spark"
 
     def read(self, inputs: Sequence[Input], null_values: Sequence[str] = ()) -> list[Batch]:
-        """Return the inputs as batches, by format; nothing is read yet but what formats look at first."""
+        """Return the inputs as batches, by format; nothing is read except metadata."""
         batches: list[Batch] = []
         for name, group in by_format(inputs).items():
             if name not in SPARK_FORMATS:

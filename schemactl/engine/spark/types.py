@@ -1,4 +1,4 @@
-"""Spark's types of columns as dlt's: what dlt makes of the same Arrow types, nested ones flattened like documents."""
+"""Spark's column types as dlt's: dlt's types for the same Arrow types, with nested types flattened like documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The process that Spark forks its Python workers from, on this machine: it has loaded what each of them would load.
+"""The process that Spark forks its Python workers from, on this machine: it preloads the modules that they need.
 
 Spark runs it in place of `pyspark.daemon` (``spark.python.daemon.module``), which leaves it to every worker to import
 PySpark's worker, pyarrow and the kernel; that takes longer than to read a megabyte.

@@ -90,7 +90,8 @@ def _read_goal(request: ApplyRequest) -> Goal:
     if not request.reference.endswith(ENDING):
         if request.key is not None:
             raise InputError("a key is for plans that are signed", hint=f"name a plan, `*{ENDING}`, or no key")
-        # A file that is no schema is reported first: who takes it for a plan names no destination, as the plan has one.
+        # A file that is not a schema is reported first: a user who means a plan file does not name a destination, which
+        # the plan contains.
         schema = find_goal_schema(request.reference, request.schemas)
         return Goal(migratable(request.to), schema, request.options, request.allows_destructive)
     plan = read_plan(read_text(Path(request.reference)), request.reference, request.key)

@@ -1,4 +1,4 @@
-"""Looks at tables and data before a step runs: which values and tables block it, and what to do."""
+"""Inspects tables and data before a step runs: finds the values and tables that block it, and the way out."""
 
 from __future__ import annotations
 

@@ -160,7 +160,7 @@ def misplaced_after(
                 if _was_there(expected[0], before, steps):
                     left[name, column] = Misplaced(name, column or None, expected[1] or expected[0])
             elif origin is not None and origin in earlier:
-                # It may have got at last what an earlier run did not move there.
+                # It may contain by now the values that an earlier run did not move.
                 before_run = earlier.get((name, column))
                 if before_run is not None and before_run.origin == (origin[1] or origin[0]):
                     continue

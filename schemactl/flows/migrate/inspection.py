@@ -75,7 +75,7 @@ def find_status(
         planned: PlanReport | None = None
         if schema is not None:
             planned = plan_from_state(Goal(target, schema, options), state, resumes_any=True)
-        # Half-way through a run, what differs is the run's.
+        # Within an unfinished run, differences come from the run.
         is_settled = state.ledger_schema is not None and state.unfinished is None
         drift = find_drift(state, state.ledger_schema) if is_settled and state.ledger_schema else Drift()
         tables = schema.tables if schema else {}

@@ -37,7 +37,7 @@ def with_lost(schema: Schema, target: Target) -> Schema:
 
 
 def restore_lost(schema: Schema, state: DestinationState) -> Schema:
-    """Do what ``with_lost`` does, in an open session."""
+    """Restore lost tables and columns as ``with_lost``, in an open session."""
     restored, names = find_lost(schema, state)
     warn_of_restored(schema, names)
     return restored

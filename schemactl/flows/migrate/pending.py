@@ -70,7 +70,7 @@ def _ledger_schema(target: MigrationTarget, name: str) -> Schema | None:
 
 
 def _write_view_files(migration: Migration, target: MigrationTarget, folder: Path) -> tuple[PlanBlocker, ...]:
-    """Write scripts that a person runs before and after a migration, if its destination commits each statement at once.
+    """Write scripts that the user runs before and after a migration, if its destination commits each statement at once.
 
     Returns:
         The blocker that names the scripts; none if no view blocks a step.

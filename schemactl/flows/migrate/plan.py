@@ -1,4 +1,4 @@
-"""``schemactl migrate plan``: plan the steps to a schema, a saved plan or a migration, and what blocks them."""
+"""``schemactl migrate plan``: plan the steps to a schema, a saved plan or a migration, and find blockers."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def read_and_plan(
 def plan_from_state(
     goal: Goal, state: DestinationState, notify: Progress = no_progress, *, resumes_any: bool = False
 ) -> PlanReport:
-    """Return the plan from a destination's state to a goal, and what blocks it; an unfinished run is resumed.
+    """Return the plan from a destination's state to a goal, and its blockers; an unfinished run is resumed.
 
     ``resumes_any``: whether an unfinished run is resumed whatever its goal was.
     """

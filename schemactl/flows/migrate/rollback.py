@@ -240,7 +240,7 @@ def _undone(state: DestinationState, runs: Sequence[UndoRun], tables: dict[str, 
 
 
 def _written(runs: Sequence[UndoRun], undone: Sequence[UndoneStep]) -> Iterator[tuple[Step, ...]]:
-    """Yield for each undo step what its run wrote into the column that it drops: that can be rewritten."""
+    """Yield for each undo step the values that its run wrote into the column that it drops: they can be rewritten."""
     steps = {run.run.run_id: run.plan.steps for run in runs}
     for undone_step in undone:
         added = undone_step.planned.step

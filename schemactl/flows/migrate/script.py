@@ -88,7 +88,7 @@ def _find_start(reference: str | Schema, name: str, folder: SchemasFolder) -> Sc
 
 
 def _with_keys(catalogue: Schema, start: Schema, options: PlanOptions) -> Schema:
-    """Return the tables with the keys of their schema that are asked for: its own script has made them."""
+    """Return the tables with the requested keys of their schema, which an earlier script has created."""
     key_hints = [
         *(["unique"] if options.compares_unique else ()),
         *(["primary_key"] if options.compares_primary_keys else ()),

@@ -1,4 +1,4 @@
-"""Plans of files and ledgers: only what follows from their steps is believed. How far the runs of a ledger have come.
+"""Plans of files and ledgers, of which only properties that follow from their steps are trusted, and their progress.
 
 The author of a file or of a row of the ledger decides on a plan's steps, which are shown and need permission as any
 other. The author does not decide on statements, risks and undos, nor on a schema that the steps do not lead to.
@@ -28,7 +28,7 @@ _HINT = "create it again with this version of schemactl"
 
 
 def check_file(state: DestinationState, plan: MigrationPlan) -> None:
-    """Refuse the plan of a file that is not what its steps make it: one that someone has written by hand."""
+    """Raise an error if the plan of a file does not follow from its steps, because someone has edited it."""
     _check_schema(plan)
     for number, planned in enumerate(plan.steps, 1):
         if _derived(planned) != _derived(planned_as(planned, state.target.destination.ABILITIES)):

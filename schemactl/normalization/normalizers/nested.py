@@ -68,7 +68,7 @@ def _earlier_target(target: TargetColumn, table: str, allowed_schema: Schema) ->
 
 
 def __getattr__(name: str) -> Any:
-    """Return dlt's class of a normalizer; only dlt asks for it, so dlt is installed."""
+    """Return dlt's class of a normalizer; only dlt calls this, so dlt is installed."""
     if name != "DataItemNormalizer":
         raise AttributeError(f"module `{__name__}` has no attribute `{name}`")
     from dlt.common.normalizers.json.relational import DataItemNormalizer as Relational

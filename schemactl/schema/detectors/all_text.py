@@ -1,4 +1,4 @@
-"""``all_text``: every value is a text, so that nothing depends on what comes first."""
+"""``all_text``: every value is a text, so that types do not depend on the order of values."""
 
 from __future__ import annotations
 

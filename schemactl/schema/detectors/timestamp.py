@@ -22,7 +22,7 @@ def window() -> tuple[float, float]:
 
 
 def detect(value: Any) -> DataType | None:
-    """Return ``timestamp`` for an integer or a float inside the window; booleans are no numbers here."""
+    """Return ``timestamp`` for an integer or a float inside the window; booleans are not numbers here."""
     if type(value) is not int and type(value) is not float:
         return None
     first, last = window()

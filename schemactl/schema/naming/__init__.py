@@ -58,7 +58,7 @@ TAG_LENGTH = 6
 def shorten(identifier: str, source: str, max_length: int | None) -> str:
     """Return ``identifier`` in at most ``max_length`` characters; a tag of ``source`` replaces its middle.
 
-    ``source`` is the name before normalization: dlt keeps names apart that differ only here. None or 0 is no limit.
+    ``source`` is the name before normalization: dlt keeps names apart that differ only here. None and 0 mean no limit.
     """
     if not max_length or len(identifier) <= max_length:
         return identifier

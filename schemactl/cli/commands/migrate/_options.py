@@ -126,7 +126,7 @@ class WritingOptions(MigrateOptions):
         return str(settings["name"]) if settings.get("protected") is True else None
 
     def agree(self, terminal: Terminal, question: str, summary: str, *, loses_data: bool = False) -> bool:
-        """Return whether a person agrees; a protected destination that loses data asks for its name."""
+        """Return whether the user agrees; a protected destination that loses data asks for its name."""
         agreed = ask(question, summary, terminal, self, yes=self.yes)
         return agreed and confirm_loss(self.protected_name if loses_data else None, self.confirm, terminal)
 

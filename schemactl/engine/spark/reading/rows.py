@@ -24,7 +24,7 @@ def rows_as_documents(
     Args:
         frame: rows as they come out of a reader of files.
         cells: the columns that are taken of a row, by key; None for all of them under their names.
-        fault: why a row is bad, in words that are no JSON; null for a good one.
+        fault: why a row is bad, in words that are not JSON; null for a good one.
         null_values: texts that mean null.
     """
     columns_by_key = {name: name for name in frame.columns} if cells is None else cells

@@ -77,7 +77,7 @@ class Launch:
         conf: Spark's configuration, `spark.master` included.
         memory_mb: the largest heap, in MiB.
         debug: Spark's log goes to standard error instead of a file.
-        application: what Spark runs: PySpark's shell, or the arguments of another main class.
+        application: the program that Spark runs: PySpark's shell, or the arguments of another main class.
     """
 
     java: Java
@@ -240,7 +240,7 @@ def _make_spark_home(home: Path, folder: Path) -> Path:
 
 
 def _make_java_home(java: Java, folder: Path) -> Path:
-    """Make a Java home whose `java` starts without the module that Spark asks for and a small JRE lacks."""
+    """Create a Java home whose `java` starts without a module that Spark requires and a small JRE lacks."""
     script = folder / "bin" / "java"
     script.parent.mkdir(parents=True)
     script.write_text(_JAVA_SCRIPT.format(java=shlex.quote(str(java.executable))), encoding="utf-8")
