@@ -124,7 +124,7 @@ def conversion_between(before: FullType, after: FullType, *, counts_seconds: boo
     by_data_type = conversion(before.data_type, after.data_type, counts_seconds=counts_seconds)
     if (before.data_type, after.data_type) == (DataType.BIGINT, DataType.DOUBLE):
         return Conversion.WHOLE if (before.precision or _BITS) <= EXACT_BITS else by_data_type
-    if by_data_type is Conversion.WHOLE and not holds_all(before, after):
+    if by_data_type is Conversion.WHOLE and not has_room(before, after):
         return Conversion.DEPENDS
     return by_data_type
 
@@ -137,7 +137,7 @@ def digits_of_bits(bits: int | None) -> int:
     return next((digits for limit, digits in _DIGITS_OF_BITS if (bits or _BITS) <= limit), DEFAULT_DECIMAL[0])
 
 
-def holds_all(before: FullType, after: FullType) -> bool:
+def has_room(before: FullType, after: FullType) -> bool:
     """Return whether a declared size of ``after`` has room for all values of ``before``.
 
     For data types whose conversion loses nothing. A size as large as dlt's own counts as enough, also for

@@ -2,7 +2,7 @@ import pytest
 
 from schemactl.review.retypes import Effect, size_effect
 from schemactl.schema.conversions import CONVERSIONS, Conversion, consequence, conversion
-from schemactl.schema.full_types import full_type, holds_all
+from schemactl.schema.full_types import full_type, has_room
 from schemactl.schema.types import DataType
 
 
@@ -83,7 +83,7 @@ def test_a_column_without_data_type_has_no_type():
     ],
 )
 def test_a_stated_size_may_be_too_small(before, after, expected):
-    assert holds_all(full_type(before), full_type(after)) is expected
+    assert has_room(full_type(before), full_type(after)) is expected
 
 
 @pytest.mark.parametrize(

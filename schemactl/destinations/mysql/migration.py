@@ -18,7 +18,6 @@ from schemactl.destinations import Catalogue
 from schemactl.destinations._migration.session import MappedMigration, SqlMigration
 from schemactl.destinations._session import Relation
 from schemactl.destinations._sql_bookkeeping import find_migrated
-from schemactl.destinations._types import sizes_of
 from schemactl.destinations.mysql.catalogue import read_session
 from schemactl.destinations.mysql.conversion import MAKE_MAPPING, MAPPING, as_text, convert, stored_text
 from schemactl.destinations.mysql.dependents import dependents_of, find_blocker, find_missing_type
@@ -48,6 +47,8 @@ from schemactl.migration.steps import (
     Taken,
 )
 from schemactl.migration.ways import Lock, Way
+from schemactl.schema.conversions import Conversion
+from schemactl.schema.fit import fit
 from schemactl.schema.quoting import literal, quote
 from schemactl.schema.types import Column, DataType, Table
 from schemactl.type_systems.ddl import Dialect, cut_comment
@@ -69,19 +70,9 @@ def _is_wider(before: Column, after: Column) -> bool:
         return False
     if type_of(before) == type_of(after):
         return True
-    old, new = before.properties.get("precision"), after.properties.get("precision")
-    match after.data_type:
-        case DataType.TEXT if not after.properties.get("unique"):
-            return new is None or (old is not None and new >= old)
-        case DataType.BIGINT:
-            return (new or 64) >= (old or 64)
-        case DataType.DECIMAL:
-            (old_digits, old_scale), (digits, scale) = (sizes_of(type_of(column)) for column in (before, after))
-            return scale >= old_scale and digits - scale >= old_digits - old_scale
-        case DataType.TIME | DataType.TIMESTAMP:
-            return (6 if new is None else new) >= (6 if old is None else old)
-        case _:
-            return False
+    # A key holds texts of a limited length alone.
+    is_key_text = after.data_type is DataType.TEXT and bool(after.properties.get("unique"))
+    return not is_key_text and fit(before, after).conversion is Conversion.WHOLE
 
 
 def _lock_of(step: Step) -> Lock | None:
