@@ -24,6 +24,7 @@ from schemactl.readers.relations import (
     fold,
     fold_identifier,
     join_relations,
+    merge_passages,
     rename_outputs,
     spellings_in,
     table_relation,
@@ -202,13 +203,15 @@ class QueryWalk:
         is_open = left.is_open or right.is_open
         if is_by_name or has_star or is_open or len(left.outputs) != len(right.outputs):
             names = {output.name for output in left.outputs}
-            outputs = [Output(item.name, item.passages + (right.find(item.name) or ())) for item in left.outputs]
+            outputs = [
+                Output(item.name, merge_passages(item.passages, right.find(item.name) or ())) for item in left.outputs
+            ]
             if is_by_name:
                 outputs += [output for output in right.outputs if output.name not in names]
             return Relation(tuple(outputs), is_open or not is_by_name)
         return Relation(
             tuple(
-                Output(left_output.name, left_output.passages + right_output.passages)
+                Output(left_output.name, merge_passages(left_output.passages, right_output.passages))
                 for left_output, right_output in zip(left.outputs, right.outputs, strict=True)
             )
         )
@@ -521,7 +524,7 @@ class QueryWalk:
             left = Scope({}, sources=before).find(name) or ()
         right = Scope({}, sources=added).find(name) or ()
         self.use((*left, *right), Clause.JOIN, line, is_computed=True)
-        sides = {"RIGHT": right, "FULL": (*left, *right)}
+        sides = {"RIGHT": right, "FULL": merge_passages(left, right)}
         scope.merged[name] = sides.get(side, left or right)
 
     def _pivoted(self, relation: Relation, pivots: Iterable[exp.Expr], scope: Scope) -> Relation:

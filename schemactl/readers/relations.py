@@ -11,6 +11,7 @@ from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect, NormalizationStrategy
 from sqlglot.dialects.mysql import MySQL
 
+from schemactl.errors import InputError
 from schemactl.readers.tables import ReadTables
 from schemactl.review.readers import Clause
 
@@ -44,6 +45,18 @@ class Output:
     passages: tuple[ColumnUse, ...] = ()
 
 
+MAX_OUTPUTS: Final = 20_000
+"""A hostile text doubles the columns of its result with each query."""
+
+
+def merge_passages(*passages: tuple[ColumnUse, ...]) -> tuple[ColumnUse, ...]:
+    """Return the columns that several outputs pass on, once for each line."""
+    merged: dict[tuple[str, str, Clause, int | None], ColumnUse] = {}
+    for passage in (passage for several in passages for passage in several):
+        merged.setdefault((passage.table, passage.column, passage.clause, passage.line), passage)
+    return tuple(merged.values())
+
+
 @dataclass(frozen=True)
 class Relation:
     """The result of a table or query.
@@ -57,11 +70,15 @@ class Relation:
     is_open: bool = False
     spellings: Mapping[str, str] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        if len(self.outputs) > MAX_OUTPUTS:
+            raise InputError(f"SQL with a result of more than {MAX_OUTPUTS:,} columns")
+
     @cached_property
     def _passages(self) -> Mapping[str, tuple[ColumnUse, ...]]:
         by_name: dict[str, tuple[ColumnUse, ...]] = {}
         for output in self.outputs:
-            by_name[output.name] = by_name.get(output.name, ()) + output.passages
+            by_name[output.name] = merge_passages(by_name.get(output.name, ()), output.passages)
         return by_name
 
     def find(self, name: str) -> tuple[ColumnUse, ...] | None:
@@ -138,7 +155,7 @@ class Scope:
             return self.merged[name]
         candidates = [source.relation.find(name) for source in self.sources]
         passages = [candidate for candidate in candidates if candidate is not None]
-        return tuple(passage for candidate in passages for passage in candidate) if passages else None
+        return merge_passages(*passages) if passages else None
 
     def outputs(self) -> Iterator[Output]:
         """Yield the columns that ``*`` returns."""

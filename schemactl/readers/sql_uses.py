@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
 
 from sqlglot.dialects.dialect import Dialect
@@ -22,8 +24,11 @@ from schemactl.type_systems.sql_fields import unlogged
 MAX_CHARACTERS: Final = 500_000
 """A parsed statement of this size takes some 200 MB."""
 
-MAX_DEPTH: Final = 200
-"""Parentheses in each other."""
+MAX_DEPTH: Final = 100
+"""Of parentheses, brackets and CASE in each other."""
+
+_FRAMES: Final = 60 * MAX_DEPTH
+"""Calls of functions in each other that a text of this depth takes."""
 
 
 def find_uses(text: str, tables: ReadTables, dialect: str | None) -> Uses:
@@ -39,7 +44,11 @@ def find_uses(text: str, tables: ReadTables, dialect: str | None) -> Uses:
         if len(text) > MAX_CHARACTERS:
             raise InputError(f"SQL of more than {MAX_CHARACTERS:,} characters")
         # The nodes of a tree name their parents: the collector would look for them again and again.
-        with paused_collector(), time_limit(MAX_SECONDS, lambda: InputError(TOO_LONG), of_processor=True):
+        with (
+            _deep_calls(),
+            paused_collector(),
+            time_limit(MAX_SECONDS, lambda: InputError(TOO_LONG), of_processor=True),
+        ):
             _walk_text(text, walk)
     except InputError as error:
         walk = StatementWalk(tables, dialect)
@@ -58,6 +67,16 @@ def find_uses(text: str, tables: ReadTables, dialect: str | None) -> Uses:
             for passage in output.passages
         ],
     }
+
+
+@contextmanager
+def _deep_calls() -> Iterator[None]:
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, _FRAMES))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(limit)
 
 
 def _walk_text(text: str, walk: StatementWalk) -> None:
