@@ -67,7 +67,7 @@ class FilesLoad(Load[TableChange[T]], Generic[T]):
         """Return the table with all columns of the load; None if the load does not change it."""
 
     def add_files(self, table: T, staged: StagedTable | None, chain: Chain) -> list[str]:  # noqa: ARG002 - for folders
-        """Make new files of the rows that a load appends to a table, or puts in the place of others; return them."""
+        """Write the rows that a load appends, or that replace stored rows, to new files; return them."""
         return list(add_staged(table, staged, self.prefix)) if staged else []
 
     def stage(self, chain: Chain) -> Iterator[TableChange[T]]:
