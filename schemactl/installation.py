@@ -113,7 +113,7 @@ _UVX: Final = "uvx --from"
 
 def _program(installer: str, environment: Path) -> str:
     """Return the command that changes an environment: pipx and ``uv tool`` own theirs, and ``uvx`` makes another."""
-    # Folders of uv's cache, in which the environments of `uvx` lie.
+    # Folders of uv's cache with the environments of `uvx`.
     if installer == "uv" and any(re.fullmatch(r"(archive|environments)-v\d+", name) for name in environment.parts):
         return _UVX
     if (environment / "pipx_metadata.json").exists():

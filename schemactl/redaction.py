@@ -57,7 +57,7 @@ def redact(address: str) -> str:
 
 
 def redact_text(text: str, secrets: Iterable[str] = ()) -> str:
-    """Return text in which no address shows a secret.
+    """Return text without the secrets of addresses.
 
     Args:
         text: text to print or store.
@@ -71,7 +71,7 @@ def redact_text(text: str, secrets: Iterable[str] = ()) -> str:
 
 
 def secrets_of(address: str) -> frozenset[str]:
-    """Return the secrets of an address, as they are written there and as they are meant.
+    """Return the secrets of an address, as written and in decoded form.
 
     Text that the address shows in another place (a user's name, ``postgres``) is not among them, because it is not a
     secret.

@@ -1,4 +1,4 @@
-"""Java's patterns of dates and times (``DateTimeFormatter.ofPattern``) -> elements, by which ``date_texts`` parses.
+"""Java's patterns of dates and times (``DateTimeFormatter.ofPattern``) -> elements for the parser in ``date_texts``.
 
 Messages of faults are Java's, so that people find them in Java's documentation.
 """

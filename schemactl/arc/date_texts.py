@@ -336,7 +336,7 @@ class _Resolver:
         day = self._day()
         has_nanos = self._resolve_clocks()
         nano, carry = self._nano(has_nanos)
-        # Like Java, do not check the parts of an incomplete time, because no time is made of them.
+        # Like Java, do not check the parts of an incomplete time, because they do not form a time.
         if "H" not in self._fields or not self._has_gap():
             for name in self._fields:
                 if name in _CLOCK_FIELDS:

@@ -74,7 +74,7 @@ class NumberColumn:
 def to_american(texts: pa.Array, decimal_separator: str) -> pa.Array:
     """Return numbers with ``,`` between groups of digits and ``.`` before a fraction, as patterns expect them.
 
-    Groups may be divided by a blank, an apostrophe, or whichever of ``.`` and ``,`` is not the decimal separator.
+    Groups may be divided by a blank, an apostrophe, or by the one of ``.`` and ``,`` that is not the decimal separator.
     """
     group = "" if decimal_separator == "." else "."
     numbers = pc.replace_substring(texts, decimal_separator, "\0")

@@ -1,4 +1,4 @@
-"""Propose the type and the patterns by which all texts of a column can be typed (docs/arc.md)."""
+"""Propose the type and the patterns that can type all texts of a column (docs/arc.md)."""
 
 from __future__ import annotations
 

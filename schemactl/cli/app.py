@@ -92,7 +92,7 @@ class Invocation:
     options: CommonOptions | None = None
 
     def redact(self, text: str) -> str:
-        """Return text without the secrets of addresses, wherever the call has them from."""
+        """Return text without the secrets of addresses from any source of the call."""
         texts = list(self.args)
         texts += [f"{name}={value}" for name, value in os.environ.items() if name.startswith(_WITH_ADDRESSES)]
         if self.options is not None:
@@ -349,7 +349,7 @@ def run(args: Sequence[str]) -> int:
     except BrokenPipeError as error:
         code = invocation.code if is_stdout_gone() else _report_error(error, invocation)
         forget_output(sys.stdout)
-    except BaseException as error:  # whatever ends a review early, its code is not that of a finished one
+    except BaseException as error:  # if something ends a review early, its code differs from a finished one
         code = _report_error(error, invocation)
     return code
 

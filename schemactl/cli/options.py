@@ -236,7 +236,7 @@ class ReviewOptions(CommonOptions):
 
     @property
     def default_limits(self) -> tuple[str, str]:
-        """The seconds and the MB in which the command has to end, if the call says nothing else."""
+        """The limits of the command in seconds and MB, unless the call sets them."""
         return DEFAULT_LIMITS
 
 
@@ -401,7 +401,7 @@ class PastLoadsOptions(SparkCommandOptions):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataOptions(SparkCommandOptions):
-    """Options of the commands by which data evolves a schema."""
+    """Options of commands that evolve a schema by data."""
 
     sources: Sequence[str] = argument(
         "SOURCE...",

@@ -84,7 +84,7 @@ class SettingsFile:
 def _lines_by_key(text: str) -> Mapping[str, Sequence[int]]:
     """Return the numbers of the lines of a TOML text that name a key, in a header or at their start, by the key.
 
-    Keys have hyphens for underscores. Each line is read once, whatever is in it: the text may be written to take long.
+    Keys have hyphens for underscores. Each line is read once, because a hostile text could make other algorithms slow.
     """
     lines_by_key: dict[str, list[int]] = {}
     for number, line in enumerate(text.splitlines(), start=1):
@@ -118,7 +118,7 @@ class _Value:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """The surroundings of a command: the variables, and the settings files, of which the first decides."""
+    """The surroundings of a command: the variables, and the settings files, strongest first."""
 
     environ: Mapping[str, str]
     files: tuple[SettingsFile, ...] = ()
@@ -351,7 +351,7 @@ def _plain(value: Any) -> str:
 
 
 def find_files(folder: Path) -> tuple[SettingsFile, ...]:
-    """Return the settings file nearest upward from ``folder`` and the user's own, as far as there are such."""
+    """Return the nearest settings file at or above ``folder``, and the user's own, if they exist."""
     return tuple(file for file in (find_file(folder), find_own_file()) if file)
 
 

@@ -148,7 +148,7 @@ def describe_terminal(color: str, is_quiet: bool, environ: Mapping[str, str]) ->
 def wants_color(color: str, stream: TextIO, environ: Mapping[str, str]) -> bool:
     """Return whether to color the output to ``stream``; ``always`` and ``never`` override the environment.
 
-    ``NO_COLOR`` goes before ``FORCE_COLOR``. Output that git passes to a pager is colored like git's own output.
+    ``NO_COLOR`` overrides ``FORCE_COLOR``. Output that git passes to a pager is colored like git's own output.
     """
     if color != "auto":
         return color == "always"

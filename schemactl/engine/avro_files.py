@@ -75,7 +75,7 @@ class AvroHeader:
     size: int
 
     def plain_bytes(self) -> bytes:
-        """Return a header by which blocks of the file are read without logical types."""
+        """Return a header that makes readers ignore logical types in blocks of the file."""
         schema = json.dumps(_without_logical_types(self.schema)).encode()
         meta = {"avro.schema": schema, "avro.codec": self.codec.encode()}
         buffer = io.BytesIO()

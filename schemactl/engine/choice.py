@@ -68,7 +68,7 @@ class EngineOptions:
         return self.needs_spark or next((option for option, value in options.items() if value), "")
 
     def starts_spark(self) -> bool:
-        """Return whether Spark reads the data, whatever the data is."""
+        """Return whether Spark reads the data in any case."""
         if self.name is EngineName.AUTO:
             return bool(self.spark_demand)
         return self.name is EngineName.SPARK or (self.name is None and _is_installed(EngineName.SPARK))

@@ -109,7 +109,7 @@ class Input:
 
 
 def compression_of(path: str) -> str:
-    """Return the ending by which a file is known for a compressed one; empty for another."""
+    """Return the ending that marks a file as compressed; empty for other files."""
     # Spark too recognizes compressions by endings in lower case.
     suffix = os.path.splitext(path)[1]  # noqa: PTH122 - of thousands of files
     return suffix if suffix in COMPRESSIONS else ""

@@ -70,7 +70,7 @@ def warn_of_durations(columns: Mapping[str, Sequence[str]]) -> None:
 
 
 def warn_of_cuts(values: Mapping[str, int], where: str = "timestamps with nanoseconds are cut to microseconds") -> None:
-    """Report how many values of which columns lose nanoseconds."""
+    """Report columns that lose nanoseconds, with the number of their values."""
     if values:
         warn(f"{where}: " + ", ".join(f"{count:,} in `{name}`" for name, count in values.items()))
 

@@ -237,7 +237,7 @@ def _run_kernel(
 
 
 def _structures(plan: Plan) -> dict[str, NestedType]:
-    """Return the types in which the plan keeps columns of the source."""
+    """Return the types that the plan gives to columns of the source."""
     tops = ((cell.path[0], cell.structure) for cell in plan.rows.cells if len(cell.path) == 1)
     return {name: structure for name, structure in tops if name is not None and structure is not None}
 

@@ -1,4 +1,4 @@
-"""Cuts files of this machine into the parts that workers read, whichever engine starts them.
+"""Cuts files of this machine into the parts that workers of any engine read.
 
 A large file that is not compressed is read by several tasks; small files are read together by one. Of a large file
 that is compressed, one process undoes the compression, and its records go to all.

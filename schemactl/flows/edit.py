@@ -126,7 +126,7 @@ def _unfolded(group: VariantGroup, variant: Column) -> str:
 
 
 def _confirm_new_table(editor: Editor, name: str) -> None:
-    """Ask whether a new table is meant whose name is nearly that of another one."""
+    """Ask whether the user means another table with nearly the name of a new table."""
     near = misspelled_name(name, editor.effective.tables)
     if (
         near is not None

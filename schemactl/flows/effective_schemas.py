@@ -33,7 +33,7 @@ class EffectiveSchema:
     """A schema of a folder: its export file with the edits of its import file.
 
     Attributes:
-        folder: the folder of both files; git's history of the import file tells the edits.
+        folder: the folder of both files; git's history of the import file shows the edits.
     """
 
     opened: Opened
@@ -119,7 +119,7 @@ class EffectiveSchema:
 def _without_excluded(exported: Schema, imported: Schema, sources: Sources) -> Schema:
     """Return a stored schema without the columns whose data an edit of ``filters`` excludes.
 
-    dlt starts again from an edited import file: the next data would not bring them.
+    dlt starts again from an edited import file: the next data would not add them.
     """
     filters = [
         {name: table.properties["filters"] for name, table in schema.tables.items() if table.properties.get("filters")}

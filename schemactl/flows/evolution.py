@@ -61,7 +61,7 @@ Unfilled: TypeAlias = frozenset[tuple[str, str | None]]
 
 @dataclass(frozen=True, slots=True)
 class PromotionCounts:
-    """Counts for promotions: of the data that is read again, and of stored values; None if neither is at hand."""
+    """The counts for promotions: of reread data, and of stored values; None if neither is available."""
 
     new: CountNew | None = None
     stored: CountStored | None = None

@@ -407,7 +407,7 @@ def _inputs_of(table_inputs: Iterable[TableInput]) -> tuple[Input, ...]:
 
 
 def _check_types(target: LoadTarget, tables: Iterable[Table]) -> None:
-    """Refuse tables with columns whose types the destination cannot store, or no load can bring."""
+    """Raise an error for tables with columns whose types the destination cannot store or no load can fill."""
     columns = ((table.name, column) for table in tables for column in complete(table))
     problems = tuple(problem for table, column in columns if (problem := _type_problem(target, table, column)))
     if problems:

@@ -287,6 +287,6 @@ def _change(
 
 
 def load_rejects(store: RejectStore, edit: ChangedRejects, progress: Progress = no_progress) -> None:
-    """Change the rejects by a load that brings no other rows."""
+    """Change the rejects by a load without other rows."""
     package = LoadPackage(str(time.time()), store.schema, (), datetime.now(UTC), rejects_edit=edit)
     store.destination.load(store.target.url, package, progress)

@@ -271,7 +271,7 @@ class _Attempt:
         )
 
     def _is_partly_loaded(self, record_id: str) -> bool:
-        """Return whether a record with rejects brings something that was not loaded before."""
+        """Return whether a record with rejects contains values that were not loaded before."""
         record, rejects = self.records[record_id], self.rejects_by_record[record_id]
         places = {(reject.table, reject.column, reject.path) for reject in rejects}
         return record_id not in self.unloaded and (not record.is_loaded or not record.places <= places)

@@ -108,7 +108,7 @@ class InferRequest:
 
     @property
     def reading(self) -> ReadOptions:
-        """The options by which records are read."""
+        """Return the options for reading records."""
         from schemactl.kernel.reading import ReadOptions
 
         task = self.typing.task if self.typing else None

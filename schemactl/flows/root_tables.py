@@ -174,7 +174,7 @@ def _warn_of_names(request: InferRequest, table: str, inputs: Sequence[Input]) -
 
 
 def _by(request: InferRequest) -> str:
-    """Return the option by which records name their tables."""
+    """Return the option that makes records name their tables."""
     return "--model" if request.model is not None and request.model.key is not None else "--table-by"
 
 

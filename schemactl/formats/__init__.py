@@ -24,7 +24,7 @@ from schemactl.schema.types import Schema
 
 
 class Document(Protocol):
-    """A file that was read: its schema, and whatever else the format keeps of its text."""
+    """A file that was read: its schema, and other information that the format keeps."""
 
     @property
     def schema(self) -> Schema: ...

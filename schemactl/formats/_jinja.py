@@ -24,7 +24,7 @@ def escape_jinja(text: str) -> str:
 
 
 def jinja_expression(text: str) -> str:
-    """Return a template of one expression that renders to a text, whatever the text looks like."""
+    """Return a template of one expression that renders to any text."""
     return f"{{{{ {json.dumps(text, ensure_ascii=False)} }}}}"
 
 

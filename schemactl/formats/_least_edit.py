@@ -70,7 +70,7 @@ def paired_items(old: list[Any], new: list[Any]) -> list[tuple[int | None, Any]]
 
 
 def _frozen(value: Any) -> Any:
-    """Return a hashable copy of a value, by which equal values are found."""
+    """Return a hashable copy of a value, to find equal values."""
     match value:
         case dict():
             return frozenset((key, _frozen(item)) for key, item in value.items())

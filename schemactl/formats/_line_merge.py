@@ -164,7 +164,7 @@ def _names(lines: list[str]) -> list[tuple[object, ...]]:
         text = _identity(line)
         indent = _indent(line) + line.lstrip(" ").startswith("- ")
         if not text:
-            # The end of both is the same, whatever is before it.
+            # Both texts end equally, with any lines before.
             name = above[-1][1] if len(names) < len(lines) - 1 else 0, text
         elif text.startswith("#"):
             name = next(parent for column, parent in reversed(above) if column < indent), text

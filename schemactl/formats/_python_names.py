@@ -17,7 +17,7 @@ def python_name(text: str) -> str:
 
 
 def free_name(name: str, *used_names: Collection[str]) -> str:
-    """Return a name with as many ``_`` behind it as it takes to be neither taken nor a keyword."""
+    """Return a name with ``_`` appended until it is neither taken nor a keyword."""
     while keyword.iskeyword(name) or name == "__debug__" or any(name in names for names in used_names):
         name += "_"
     return name

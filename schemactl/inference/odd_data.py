@@ -14,10 +14,10 @@ from schemactl.schema.paths import row_path
 from schemactl.schema.types import Schema
 
 MOST_COLUMNS: Final = 300
-"""Columns of a table from which on its keys are probably data."""
+"""Number of columns of a table above which its keys are probably data."""
 
 _LEAST_VALUES: Final = 3
-"""Equal values from which on a column is reported."""
+"""Number of equal values from which a column is reported."""
 
 _MOST_NAMES: Final = 5
 

@@ -59,7 +59,7 @@ class Renaming:
         return Lineage(tables)
 
     def _settings(self, settings: Properties) -> Properties:
-        """Return settings in which patterns that are whole column names follow the renamed columns."""
+        """Return settings whose patterns for whole column names follow the renamed columns."""
         new_names: dict[str, set[str]] = {}
         for (_, column), new in self.renamed.items():
             if column is not None:

@@ -93,7 +93,7 @@ def _room(column: Mapping[str, Any], counted: PathEvidence) -> Mapping[str, Any]
 
 
 def _of_column(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the properties that dlt's extractors keep: of times neither zone nor precision beyond microseconds."""
+    """Return the properties that dlt's extractors keep: for times, neither zone nor precision beyond microseconds."""
     extracted = {key: value for key, value in properties.items() if key != MAPS}
     if extracted["data_type"] in (DataType.TIMESTAMP, DataType.TIME):
         extracted.pop("timezone", None)

@@ -1,6 +1,6 @@
 """Arrays of Arrow from and to buffers: ``pyarrow.array`` and ``to_numpy`` load pandas, which takes long.
 
-``answer`` makes the array by which a partition answers the driver (``engine.spark.shipping.run_kernel``).
+``answer`` makes the array that a partition returns to the driver (``engine.spark.shipping.run_kernel``).
 """
 
 from __future__ import annotations

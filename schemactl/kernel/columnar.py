@@ -209,7 +209,7 @@ def _lengths(values: pa.Array) -> tuple[int | None, int | None]:
 
 
 def _span(values: pa.Array) -> tuple[float | None, float | None]:
-    """Return the range of numbers, in which NaN has no place."""
+    """Return the range of numbers, ignoring NaN."""
     value_type = values.type
     if pa.types.is_floating(value_type):
         values = values.filter(pc.invert(pc.is_nan(values)))

@@ -37,7 +37,7 @@ and 0.7 KB: a tenth to a fifth less than 1 MB."""
 ROWS_BYTES: Final = 1 << 22
 """Rows of many columns cost little more in large blocks, as each column of a block has a price."""
 HEAD_BYTES: Final = 1 << 12
-"""The beginning of a document, by which it is known for a list."""
+"""The number of bytes at the beginning of a document that show whether it is a list."""
 LONG_LINE_BYTES: Final = 1 << 25
 """A line of more bytes is read block by block if it is a document that has records inside."""
 

@@ -250,7 +250,7 @@ class Frame:
 
     @cached_property
     def data_keys(self) -> pa.Array | None:
-        """The row keys that the data brings; None if it brings none. As in dlt, falsy values count as none."""
+        """The row keys in the data; None without such keys. As in dlt, falsy values count as none."""
         if not self.plan.key_sources:
             return None
         last: list[Any] = [None] * self.size
@@ -303,7 +303,7 @@ class Frame:
         return last
 
     def _key_digests(self) -> list[bytes]:
-        """Return the digests that the keys of rows are made of."""
+        """Return the digests for the keys of rows."""
         rows, names = self.plan.rows, self.plan.plan.names
         match rows.key:
             case RowKey.PARENT:

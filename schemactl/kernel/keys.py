@@ -75,7 +75,7 @@ def key_texts(keys: np.ndarray[Any, Any]) -> list[bytes]:
 
 
 def content_text(value: Any) -> bytes:
-    """Return a value as the JSON text that its key is made of, whatever the order of its keys."""
+    """Return a value as the JSON text for its key, independent of the order of object keys."""
     import orjson
 
     try:
@@ -86,7 +86,7 @@ def content_text(value: Any) -> bytes:
 
 
 def document_text(element: Any, wrapper: str) -> bytes:
-    """Return a row as the text that its key is made of: dlt's own keys at its top do not count.
+    """Return a row as the text for its key, without dlt's own keys at the top level.
 
     Args:
         element: the value that becomes the row.

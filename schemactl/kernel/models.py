@@ -368,7 +368,7 @@ class Validator:
         return _documents(documents)
 
     def _leave_be(self, documents: Sequence[Any]) -> tuple[list[Any], dict[int, list[Reason]]]:
-        """Return documents with the keys of the model, whatever their values (``data_type`` evolves)."""
+        """Return documents with the keys of the model and any values (``data_type`` evolves)."""
         kept_documents: list[Any] = []
         errors: dict[int, list[Reason]] = {}
         for index, document in enumerate(documents):
@@ -449,7 +449,7 @@ def _restore_floats(document: Any, source: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value of Python as one of JSON from which the column's type brings it back."""
+    """Return a Python value as a JSON value that the column's type converts back."""
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
     return value.isoformat() if isinstance(value, date | time) else _ANY.dump_python(value, mode="json")

@@ -321,7 +321,7 @@ class _Batch:
             yield _Column(column.node.child(ELEMENT), elements, owners)
 
     def _observe_objects(self, column: _Column) -> Iterator[_Column]:
-        # Numbers the forms in the order in which they come.
+        # Numbers the forms in order of appearance.
         numbers: defaultdict[tuple[str, ...], int] = defaultdict()
         numbers.default_factory = numbers.__len__
         forms = list(map(numbers.__getitem__, map(tuple, column.values)))
@@ -341,7 +341,7 @@ class _Batch:
             objects = [column.values[index] for index in object_indexes[form]]
             for key, values in zip(keys, _transpose(objects), strict=True):
                 values_by_key.setdefault(key, {})[form] = values
-        # Many keys are of the same forms: their objects are brought in order once.
+        # Many keys have the same forms: their objects are sorted once.
         merged: dict[tuple[int, ...], tuple[itemgetter[Any], Sequence[int]]] = {}
         for key, values_by_form in values_by_key.items():
             key_forms = tuple(values_by_form)

@@ -94,7 +94,7 @@ def shown_path(uri: str, folder: str) -> str:
 
 
 def row_number(record: int, file: str, gaps: Gaps | None) -> int:
-    """Return the row in which a record is as a spreadsheet numbers rows; without gaps the record's own number.
+    """Return the number of a record's row in a spreadsheet; without gaps the record's own number.
 
     >>> [row_number(record, "a.csv", {"a.csv": (0, 2, 2)}) for record in (1, 2, 3)]
     [2, 3, 6]

@@ -1,4 +1,4 @@
-"""Options by which records of sources are read: nulls and types of texts, models that validate, tables of records."""
+"""Options for reading records of sources: nulls and types of texts, models that validate, tables of records."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """The options by which the records of sources are read.
+    """The options for reading the records of sources.
 
     Attributes:
         null_values: texts of CSV, TSV and XML that mean null.

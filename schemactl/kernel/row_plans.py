@@ -175,7 +175,7 @@ class RowPlan:
         return len(self._problems) - 1
 
     def _missing_key_problems(self) -> list[int]:
-        """Rows that are identified by their primary key need all of it, unless they bring a row key."""
+        """Rows that are identified by their primary key need all of it, unless they contain a row key."""
         if self.rows.key is not RowKey.PRIMARY_KEY:
             return []
         paths = {cell.name: cell.path for cell in reversed(self.rows.cells)}

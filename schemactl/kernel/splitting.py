@@ -31,7 +31,7 @@ _SHOWN_OF_REST: Final = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class ListPart:
-    """The state in which a reader of a part of a list begins.
+    """The initial state of a reader of a part of a list.
 
     Attributes:
         depth: how many brackets are open; 0 once the list has ended.

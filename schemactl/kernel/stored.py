@@ -92,7 +92,7 @@ def notes_of(column: Column) -> dict[str, str] | None:
 
 
 def spark_notes(fields: Sequence[pa.Field]) -> dict[str, str] | None:
-    """Return the entry of a footer by which Spark gives its columns the notes as metadata, description as ``comment``.
+    """Return the footer entry that gives Spark columns the notes as metadata, with the description as ``comment``.
 
     None without notes, or if a column is of a type that Spark lacks (nanoseconds).
     """

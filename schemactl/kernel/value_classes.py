@@ -166,7 +166,7 @@ _SMALL_POWER = r"(?:(?:0|[1-9][0-9]{0,8})\.[0-9]+[eE]-[0-9]{1,2}|[0-9]\.[0-9]+[e
 
 
 def _by_base64(texts: pa.StringArray) -> _Codes:
-    """Return the code of each of some words, for which it matters only whether they are base64 by their looks."""
+    """Return the code of each of some words that only differ in whether they look like base64."""
     is_base64 = _matches(texts, "^[A-Za-z0-9+/]+={0,2}$")
     padding = numbers_of(pc.count_substring(texts, "="))
     missing = -(_lengths(texts) - padding) % 4

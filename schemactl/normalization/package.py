@@ -175,7 +175,7 @@ class LoadPackage:
     widening: Widening | None = None
 
     def with_edited_rejects(self, read: Callable[[Table], Iterator[pyarrow.RecordBatch]]) -> LoadPackage:
-        """Return the load with the rejects that ``rejects_edit`` makes of the stored ones."""
+        """Return the load with the rejects that result from ``rejects_edit``."""
         if self.rejects_edit is None:
             return self
         return replace(self, rejects=self.rejects_edit.apply(read(self.rejects_edit.table)))

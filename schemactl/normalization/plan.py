@@ -124,7 +124,7 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The plan by which one load makes rows of its documents.
+    """The plan that maps the documents of one load to rows.
 
     Attributes:
         tables: the tables to write, from the new schema, with complete columns only.

@@ -32,7 +32,7 @@ RECORD_COLUMNS: Final = tuple(
     Column(name, {"data_type": DataType.JSON if name == "record" else DataType.TEXT})
     for name in ("record_id", "root_table", "root_key", "record", "state", "replayed_in", "discarded_because")
 )
-"""The columns of rejects that bring a record back; tables of earlier versions lack them.
+"""The columns of rejects that are needed to restore a record; tables of earlier versions lack them.
 
 ``reject_id``, the table and ``_dlt_id`` of the record's own row, the record as JSON in the first row of each record,
 the state of the reject (``RejectState``), the load that replayed it, and why it was discarded.

@@ -1,7 +1,7 @@
 """Merge two schemas that grew from a common one, table by table and column by column, as git merges two branches.
 
 A change that only one side made is applied; a change that both made alike is applied once. Changes that contradict each
-other are conflicts. ``import_merge`` is another thing: it brings the edits of an import file into an export file.
+other are conflicts. ``import_merge`` has another purpose: it applies the edits of an import file to an export file.
 """
 
 from __future__ import annotations
@@ -520,7 +520,7 @@ def _with_additions(order: list[int], side: Iterable[int]) -> list[int]:
 
 
 def _is_set(value: Any) -> bool:
-    """Return whether a value is a list of different scalars, in which single items can come and go."""
+    """Return whether a value is a list of distinct scalars, so that single items can be added and removed."""
     if not isinstance(value, (list, tuple)) or any(isinstance(item, (Mapping, list, tuple)) for item in value):
         return False
     return len({(type(item), item) for item in value}) == len(value)

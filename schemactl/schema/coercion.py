@@ -65,7 +65,7 @@ _NUMBERS: Final = Context(prec=28, traps=[InvalidOperation, DivisionByZero, Over
 """Python's default context, in which dlt calculates: a decimal of more than 28 digits has no integer form."""
 
 _REFUSALS: Final = (ValueError, ArithmeticError, OSError)
-"""Errors by which a conversion refuses; ``OSError`` comes from the C library for epochs far out of range."""
+"""Exceptions of failing conversions; ``OSError`` comes from the C library for epochs far out of range."""
 
 
 def coerce(value: Any, from_: DataType, to: DataType) -> Any:

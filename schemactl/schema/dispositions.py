@@ -1,4 +1,4 @@
-"""How the rows of a table are merged as a load brings new ones: dlt's merge strategies, as data.
+"""How a load merges new rows into a table: dlt's merge strategies, as data.
 
 ``destinations._merge`` implements these rules.
 """

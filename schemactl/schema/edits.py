@@ -361,7 +361,7 @@ class Editor:
         self._forget(table, column)
         patterns = [f"{PREFIX}{path}" for path in self.sources.get((table, column), ())]
         if not patterns and not is_stated:
-            patterns = [column]  # data brought it, by a path that is unknown
+            patterns = [column]  # from data, by an unknown path
         if not patterns:
             return
         self.schema, file_table = with_stated_table(self.schema, self.effective, table)

@@ -1,4 +1,4 @@
-"""Read and write ``x-folded-from``, the property by which a column gets the values of its variants."""
+"""Read and write ``x-folded-from``, the property that folds the values of variants into a column."""
 
 from __future__ import annotations
 

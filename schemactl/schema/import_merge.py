@@ -289,7 +289,7 @@ def _origin(imported: Named, stored: Mapping[str, Named], claims: Mapping[str, s
 
 
 def _newly_folded(imported: Table, stored: Table) -> frozenset[str]:
-    """Return the variants that an edit folds: data may have brought a variant again after an earlier fold."""
+    """Return the variants that an edit folds: data may have added a variant again after an earlier fold."""
     earlier = folds_of(stored.columns.values())
 
     def is_new(variant: str, into: str) -> bool:

@@ -246,7 +246,7 @@ def _without_columns(before: Table | None, after: Table, refused_columns: set[st
 
 
 def _without_propagation(before: Properties, after: Properties, refused_tables: set[str]) -> Properties:
-    """Return the ``normalizers`` section without the root keys that refused tables brought (docs/dlt.md §5.5)."""
+    """Return the ``normalizers`` section without the root keys of refused tables (docs/dlt.md §5.5)."""
     tables_before = NormalizerConfig.of(before).propagation_tables
     tables = NormalizerConfig.of(after).propagation_tables
     if not any(name in tables and tables[name] != tables_before.get(name) for name in refused_tables):

@@ -1,4 +1,4 @@
-"""How alike two names are, by the words they are made of.
+"""Computes how alike two names are, by their words.
 
 Words are alike if they are one word: in another spelling, in the plural, abbreviated, or mistyped by one letter. Most
 letters in common say nothing (``country`` and ``county``), a further word makes another thing (``email`` and
@@ -101,7 +101,7 @@ violet waist waiter waits water weather weighed weight weighted wheedle wheeled 
 worried wreathe wriggle
 """
 _CONFUSABLE_WORDS: Final = frozenset(_WORDS.split())
-"""Words that a slip makes of each other, so that neither is a misspelling of the other."""
+"""Pairs of words that differ by one letter, but are not misspellings of each other."""
 
 _HUMPS: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _NUMBER: Final = re.compile(r"(?<![\dvV])\d+")
@@ -172,7 +172,7 @@ def is_misspelling(before: str, after: str) -> bool:
 
 
 def misspelled_name(name: str, known_names: Iterable[str]) -> str | None:
-    """Return the known name that a new name may be meant to be: one word differs by a slip, however short the word."""
+    """Return the known name that the user may have meant: one word, however short, differs by one slip."""
     words = _words_in(name)
     for other in known_names:
         others = _words_in(other)
@@ -199,7 +199,7 @@ _SHORTEST_TYPED: Final = {_Slip.SWAPPED: 4, _Slip.REORDERED: 6, _Slip.ONE_MORE: 
 
 
 def _slip(shorter: str, longer: str) -> _Slip | None:
-    """Return the one slip by which two words differ; None if they differ by more.
+    """Return the only slip between two words; None if they differ by more.
 
     Two neighbors are swapped, two letters further apart are, or one letter is in another place; a letter is more, or
     another one.

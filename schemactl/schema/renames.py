@@ -25,7 +25,7 @@ MIN_SCORE: Final = 0.7
 """The score from which a pair counts as a rename."""
 
 MARGIN: Final = 0.05
-"""The difference by which a pair must beat all other pairs of its names."""
+"""The margin that a pair needs over all other pairs of its names."""
 
 
 def is_dlts_own(name: str) -> bool:
@@ -251,7 +251,7 @@ def _guess_columns(before: Table, after: Table, declared: Mapping[str, str]) -> 
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """The features of a column by which renames are found: type and key hints, id, neighbors that stay, other hints."""
+    """The features of a column for finding renames: type and key hints, id, unchanged neighbors, other hints."""
 
     name: str
     kind: _Kind
@@ -291,7 +291,7 @@ def _last_kept(order: Iterable[str], settled: Collection[str]) -> dict[str, str 
 
 
 _COLUMNS_WEIGHT: Final = 0.7
-"""The share of columns that have the same name and type; the same ones all make a rename, whatever the name."""
+"""The share of columns with the same name and type; a share of 1 makes a rename with any name."""
 
 _TABLE_NAME_WEIGHT: Final = 0.3
 """The name without its parent's; it makes up for some columns that differ."""

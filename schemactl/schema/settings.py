@@ -24,7 +24,7 @@ LIMIT_SECONDS: Final = 1.0
 _REGEX_PREFIX: Final = "re:"
 _MOST_CHOICES: Final = 5
 _LONGEST_QUICK: Final = 1000
-"""Letters of a name in which a quick pattern is searched for without a clock: its time grows with their square."""
+"""Letters of a name that a quick pattern may match without a clock: its time grows with their square."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ class Settings:
         return hints
 
     def preferred_type(self, name: str, path: Path | None = None) -> DataType | None:
-        """Return the type of a new column ``name`` whatever its value; the first matching pattern decides."""
+        """Return the type of a new column ``name`` for any value; the first matching pattern decides."""
         preferred = self.preferred(name, path)
         return preferred[1] if preferred else None
 

@@ -1,4 +1,4 @@
-"""Old schema files, brought to the current engine version step by step as dlt does it (docs/dlt.md §1.8)."""
+"""Upgrades old schema files to the current engine version step by step, as dlt does (docs/dlt.md §1.8)."""
 
 from __future__ import annotations
 

@@ -156,7 +156,7 @@ def or_null(inner: Check) -> Check:
 
 
 def list_of(item: Check) -> Check:
-    """Make the check of a list of such items."""
+    """Return a check of a list of items that pass a check."""
     find = item.find
 
     def checked(value: Any, keys: Keys) -> Iterator[Finding]:
@@ -170,7 +170,7 @@ def list_of(item: Check) -> Check:
 
 
 def map_of(item: Check, key: Find | None = None) -> Check:
-    """Make the check of a mapping to such items, whose own keys ``key`` checks."""
+    """Return a check of a mapping with values that pass a check; ``key`` checks its keys."""
     find = item.find
 
     def checked(value: Any, keys: Keys) -> Iterator[Finding]:

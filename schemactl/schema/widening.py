@@ -1,7 +1,7 @@
 """Find the narrowest type that holds the values of two types exactly: for wider columns, and for variants that fold.
 
 A value survives if the destination gives back the same number, text, bytes or point in time. ``coercion`` converts as
-dlt does, which also rounds and truncates; no such conversion is a widening.
+dlt does, which also rounds and truncates; a widening never does.
 """
 
 from __future__ import annotations

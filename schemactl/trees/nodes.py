@@ -140,7 +140,7 @@ def follow(node: Node) -> Scalar | Sequence | Mapping:
 
 
 class Finder:
-    """Finds places in a document by keys; each mapping is looked through once, whatever it holds."""
+    """Finds places in a document by keys; each mapping is searched once."""
 
     def __init__(self, root: Node) -> None:
         self._root = root

@@ -82,7 +82,7 @@ def _refused_tab(source: Source, offset: int) -> Exception:
 def _stray_tab(text: str, quoted: list[Span]) -> int | None:
     """Return the offset of the first tab outside of quotes, block scalars and comments, if any.
 
-    dlt's YAML library refuses such tabs, and libyaml takes them for blanks. ``quoted`` has the places of quoted scalars
+    dlt's YAML library refuses such tabs, and libyaml treats them as blanks. ``quoted`` has the places of quoted scalars
     and block scalars, from first to last.
     """
     starts = [start for start, _ in quoted]

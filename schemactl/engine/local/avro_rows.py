@@ -17,7 +17,7 @@ from schemactl.kernel.opening import open_bytes
 from schemactl.memory import why_too_large
 
 _CHUNK_BYTES: Final = 1 << 23
-"""Blocks of Avro have some ten kilobytes: tasks are made of chunks of them."""
+"""Blocks of Avro have some ten kilobytes: a task gets chunks of several blocks."""
 _BATCH_BYTES: Final = 1 << 22
 _SYNC_BYTES: Final = 16
 _MOST_VARINT_BYTES: Final = 10

@@ -66,7 +66,7 @@ def _column(field: pa.Field) -> SourceColumn:
 
 
 def kernel_type(of: pa.DataType) -> pa.DataType:
-    """Return the type in which the kernel takes values of a type.
+    """Return the type for the kernel of values of a type.
 
     Raises:
         InputError: a decimal has more digits than Spark reads.
@@ -164,7 +164,7 @@ def _merge_types(left: pa.DataType, right: pa.DataType) -> pa.DataType | None:
 
 
 def read_as(values: pa.Array, of: pa.DataType) -> pa.Array:
-    """Return values in the type in which the kernel takes them; fields that a file lacks are null."""
+    """Return values in the type for the kernel; fields that a file lacks are null."""
     if is_a.is_null(values.type):
         return pa.nulls(len(values), of)
     if values.type.equals(of):

@@ -44,7 +44,7 @@ def serve() -> None:
 
 
 def _receive(source: IO[bytes], messages: SimpleQueue[tuple[bytes, Any]]) -> None:
-    """Queue the messages of the parent; when it is gone, end this process at once, whatever it does."""
+    """Queue the messages of the parent; when the parent is gone, end this process at once."""
     while True:
         try:
             message = pickle.load(source)

@@ -73,7 +73,7 @@ class Workers:
 
         Raises:
             EngineError: a worker ended.
-            Exception: whatever the function raises.
+            Exception: the exception of the function.
         """
         pickled_call = pickle.dumps(call, pickle.HIGHEST_PROTOCOL)
         numbered, lock = enumerate(tasks), threading.Lock()

@@ -12,6 +12,6 @@ def quoted(name: str) -> str:
 
 def literal(text: str) -> str:
     """Quote a text."""
-    # Spark puts its settings in the place of `${...}`, wherever in SQL that is.
+    # Spark replaces `${...}` by its settings anywhere in SQL.
     escaped = text.replace("\\", "\\\\").replace("'", "\\'").replace("${", "\\u0024{")
     return f"'{escaped}'"

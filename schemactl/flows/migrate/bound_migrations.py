@@ -95,7 +95,7 @@ def bind(state: DestinationState, migration: Migration) -> MigrationPlan | PlanB
     bare = tuple(
         replace(planned, statements=(), undo_statements=(), done_with=None)
         for planned in dialect_plan.steps
-        # Another schema of the dataset may have brought dlt's own tables.
+        # Another schema of the dataset may have created dlt's own tables.
         if not (
             isinstance(planned.step, CreateTable)
             and is_bookkeeping(planned.step.table.name)

@@ -83,7 +83,7 @@ def _overlaps(session: MigrationSession, plan: MigrationPlan, number: int, step:
 def count_not_undone(
     session: MigrationSession, plan: MigrationPlan, finished_count: int, barred: Collection[int] = ()
 ) -> tuple[Counted, ...]:
-    """Return the values that undoing steps would bring back in another spelling; arguments as in ``count_unfit``."""
+    """Return the values that undoing steps would restore in another spelling; arguments as in ``count_unfit``."""
     counts, steps = [], [planned.step for planned in plan.steps[finished_count:]]
     for index, step in enumerate(steps):
         looked_at = traced(steps, index) if isinstance(step, ChangeType) and index not in barred else None
@@ -145,7 +145,7 @@ def example_text(example: Example) -> str:
 def refuse_unfit(plan: MigrationPlan, counts: Sequence[Counted], *, is_begun: bool = False) -> Iterator[PlanBlocker]:
     """Yield the blockers of a plan's steps that the counts show.
 
-    ``is_begun``: whether the ledger has the run; then neither its schema nor its plan can be another one.
+    ``is_begun``: whether the ledger has the run; in this case, neither its schema nor its plan can change.
     """
     all_steps = [planned.step for planned in plan.steps]
     for counted_values in counts:

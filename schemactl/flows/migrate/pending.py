@@ -64,7 +64,7 @@ def plan_next_there(request: NextRequest, to: str, *, drafts_sql: bool = False) 
 
 
 def _ledger_schema(target: MigrationTarget, name: str) -> Schema | None:
-    """Return the schema that a destination has now by its ledger, with which the first migration of a folder begins."""
+    """Return the current schema in a destination's ledger, from which the first migration of a folder starts."""
     with target.open_for_reading(name, may_be_new=True) as session:
         return read_state(session, target, name).ledger_schema
 

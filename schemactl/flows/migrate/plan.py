@@ -115,7 +115,7 @@ def plan_from_state(
 ) -> PlanReport:
     """Return the plan from a destination's state to a goal, and its blockers; an unfinished run is resumed.
 
-    ``resumes_any``: whether an unfinished run is resumed whatever its goal was.
+    ``resumes_any``: whether to resume an unfinished run with any goal.
     """
     unfinished = state.unfinished
     done: int | None = None

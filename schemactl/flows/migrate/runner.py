@@ -66,7 +66,7 @@ class Batch:
 
 
 class RunDirection(ABC):
-    """A run of the ledger with its batches, in the direction in which they run."""
+    """A run of the ledger with its batches, in running order."""
 
     __slots__ = ()
     session: MigrationSession
@@ -302,7 +302,7 @@ def who() -> str:
     """Return user and machine of this process."""
     try:
         user = getpass.getuser()
-    except (ImportError, KeyError, OSError):  # a container's user may have no name, a service on Windows neither
+    except (ImportError, KeyError, OSError):  # users in containers, and services on Windows, may have no name
         user = "unknown user" if sys.platform == "win32" else f"user {os.getuid()}"
     return f"{user}@{socket.gethostname()}"
 

@@ -213,7 +213,7 @@ def _without_size(column: Column) -> Column:
 
 
 def _kind(column: Column, dialect: str) -> exp.DataType:
-    """Return the type that values are cast to, without a size to which a cast would cut or round them."""
+    """Return the type for casts, without a size that would cut or round values."""
     from sqlglot import exp
 
     of_rows = Dialect(dialect).of_rows.name

@@ -65,7 +65,7 @@ class _Effect:
 
 @dataclass(frozen=True, slots=True)
 class _OldNames:
-    """The names before the plan, by which queries know tables and columns.
+    """The names before the plan, which queries use for tables and columns.
 
     Attributes:
         tables: the old names of renamed tables, by their names after the steps so far.

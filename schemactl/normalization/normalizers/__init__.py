@@ -23,7 +23,7 @@ class Normalizer(Protocol):
     """The module of a normalizer."""
 
     def plan(self, request: PlanRequest, /) -> Plan:
-        """Return the plan by which a load makes rows of its documents."""
+        """Return the plan that maps the documents of a load to rows."""
 
 
 NORMALIZERS: Registry[Normalizer] = Registry("normalizer", "schemactl.normalization.normalizers")

