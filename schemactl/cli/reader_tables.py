@@ -110,6 +110,7 @@ def _where_in(table: SettingsTable, values: Mapping[str, Any]) -> str:
 
 def _from_folder(where: str, table: SettingsTable) -> str:
     """Return a path that is relative to the settings file as one that is relative to the working folder."""
-    if "://" in where or os.path.isabs(where):  # noqa: PTH117 - a pattern, which is not a path
+    if "://" in where:
         return where
-    return os.path.relpath(os.path.join(table.folder, where))  # noqa: PTH118
+    path = os.path.expanduser(where) if where.startswith("~/") else where  # noqa: PTH111 - it may be a pattern
+    return path if os.path.isabs(path) else os.path.relpath(table.folder / path)  # noqa: PTH117

@@ -41,7 +41,8 @@ def is_of_project(node: Mapping[str, Any], content: Mapping[str, Any]) -> bool:
 def with_texts_of(files: FileTree, content: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """Return a manifest whose models have the SQL of some files, if that differs from its own.
 
-    Models without a file go, and files that are no model of the manifest become models.
+    Models without a file go, and files that are no model of the manifest become models. If no model has a file, the
+    project is elsewhere, and its models stay.
 
     Args:
         files: the files to read.
@@ -68,7 +69,8 @@ def with_texts_of(files: FileTree, content: Mapping[str, Any], folder: Path) -> 
             node = nodes.get(node_id) or _new_node(kind, file.path, folder)
             is_same = str(node.get("raw_code")).strip() == file.text.strip() and file.fault is None
             new_nodes[node_id] = node if is_same else _with_text(node, file.text, content)
-    return {**content, "nodes": new_nodes}
+    # A manifest of another repository has no files here: its models are those of both sides.
+    return {**content, "nodes": new_nodes if texts_by_node.keys() & new_nodes else nodes}
 
 
 def _is_plain_path(path: object) -> bool:

@@ -97,6 +97,20 @@ def test_paths_start_from_the_folder_of_the_file(
     assert readers(capsys, "--schemas", "../schemas")["id"] == ["../queries/a.sql"]
 
 
+def test_paths_can_start_from_the_home(
+    work: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HOME", str(work))
+    save_settings('[[readers]]\nkind = "sql"\nwhere = "~/queries"\ndataset = "raw"\n')
+    assert readers(capsys)["id"] == [str(work / "queries/a.sql")]
+
+
+def test_a_project_file_declares_readers(capsys: pytest.CaptureFixture[str]) -> None:
+    text = READERS + 'dataset = "raw"\n[readers.datasets]\nother = "x"\n'
+    save_settings(text.replace("[readers", "[tool.schemactl.readers"), "pyproject.toml")
+    assert readers(capsys)["id"] == ["queries/a.sql"]
+
+
 INVALID = {
     "no place": ('[[readers]]\nkind = "sql"', "each of `readers` needs `kind`, and `where` or `where-env`"),
     "two places": (READERS + 'where-env = "X"', "each of `readers` needs `kind`, and `where` or `where-env`"),

@@ -111,3 +111,12 @@ def test_a_path_that_leads_elsewhere_is_not_followed(path: str, project: Path, m
     save_manifest(project, **changed_model(original_file_path=path))
     monkeypatch.setattr("glob.glob", lambda *_, **__: pytest.fail("the disk was searched"))
     assert ("stg", "id") in columns(at(project, "main"))
+
+
+def test_a_manifest_of_another_repository_keeps_its_models(project: Path) -> None:
+    other = node("other", SOURCE, raw_code=NEW, compiled_code=compiled(NEW), original_file_path="models/elsewhere.sql")
+    save_manifest(project, **{"model.shop.other": other})
+    content = json.loads((project / "target/manifest.json").read_text())
+    del content["nodes"]["model.shop.mart"]
+    (project / "target/manifest.json").write_text(json.dumps(content))
+    assert columns(at(project, "main")) == {("other", "id")}
