@@ -161,6 +161,8 @@ class QueryWalk:
         """Return the results that a query with this WITH can name."""
         ctes = dict(scope.ctes)
         for cte in with_clause.expressions:
+            if _is_named_expression(cte):
+                continue
             inner = Scope(dict(ctes), scope.outer, is_derived=True)
             relation = self.query(cte.this, inner, cte if with_clause.args.get("recursive") else None)
             ctes[self.fold(cte.args["alias"].this)] = self._aliased(relation, cte.args["alias"])
@@ -228,6 +230,7 @@ class QueryWalk:
         if from_clause := select.args.get("from_"):
             self.add_source(from_clause.this, scope, Clause.FROM)
         self.add_joins(select, scope)
+        self._name_expressions(select, scope)
         outputs: list[Output] = []
         is_open = False
         for projection in select.expressions:
@@ -249,6 +252,14 @@ class QueryWalk:
             if key not in _SOURCES_AND_OUTPUTS:
                 self._walk_clause(node, scope, _CLAUSES.get(key, Clause.SELECT), relation if key == "order" else None)
         return self._pivoted(relation, select.args.get("pivots") or (), scope)
+
+    def _name_expressions(self, select: exp.Select, scope: Scope) -> None:
+        """Add the values that WITH names, as in ClickHouse, to the names of a SELECT."""
+        with_clause = select.args.get("with_")
+        for cte in with_clause.expressions if with_clause else ():
+            if _is_named_expression(cte):
+                (output,), _ = self._project(exp.alias_(cte.this, cte.args["alias"].this), scope)
+                scope.aliases[output.name] = output.passages
 
     def _walk_clause(self, clause_node: object, scope: Scope, clause: Clause, outputs: Relation | None = None) -> None:
         """Walk a part of a SELECT, in which a name of ``outputs`` comes before a name of the sources."""
@@ -403,6 +414,8 @@ class QueryWalk:
                 relation = self.query(node.this, Scope(scope.ctes, scope))
             case exp.Pivot() | exp.Query():
                 relation = self.query(node, Scope(scope.ctes, scope, is_derived=True))
+            case exp.Final():
+                return self.source(node.this, scope, clause)
             case _:
                 self._walk_function_source(node, scope, clause)
                 relation = UNKNOWN
@@ -484,7 +497,7 @@ class QueryWalk:
         return spellings_in(self.dialect, tuple(tables.columns)).get(self.fold(table.this))
 
     def _is_named(self, identifier: exp.Expr | None, name: str) -> bool:
-        if identifier is None or has_template(identifier.name):
+        if not isinstance(identifier, exp.Expr) or has_template(identifier.name):
             return True
         return self.fold(identifier) in (name, fold(name, self.dialect))
 
@@ -605,6 +618,9 @@ class QueryWalk:
     def _resolve(self, column: exp.Column, scope: Scope, clause: Clause) -> tuple[ColumnUse, ...]:
         """Return the columns of tables that a name in an expression names, and note what cannot be told."""
         parts = [self.fold(identifier) for identifier in column.parts]
+        if isinstance(column.this, exp.Parameter):
+            self._blind_rows(scope, "columns by pattern or position", _line(column))
+            return ()
         if any(map(has_template, parts)) and not (len(parts) == 1 and _is_value(column)):
             self._blind_rows(scope, "a template that may be any SQL", _line(column))
             return ()
@@ -697,6 +713,11 @@ class QueryWalk:
     def fold(self, identifier: exp.Expr | None) -> str:
         """Return the name by which the dialect compares an identifier; "" without one."""
         return fold_identifier(identifier, self.dialect)
+
+
+def _is_named_expression(cte: exp.Expr) -> bool:
+    """Return whether WITH names a value, as in ClickHouse: ``with id + 1 as next``."""
+    return isinstance(cte.this, (exp.Condition, exp.Alias)) and not isinstance(cte.this, exp.Query)
 
 
 def _is_join(query: exp.Subquery) -> bool:

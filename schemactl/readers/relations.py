@@ -211,7 +211,7 @@ def fold(name: str, dialect: str | None, *, is_quoted: bool = False) -> str:
 
 def fold_identifier(node: exp.Expr | None, dialect: str | None) -> str:
     """Return the name by which a dialect compares an identifier; "" without one."""
-    if node is None:
+    if not isinstance(node, exp.Expr):  # `database..table` has an empty text
         return ""
     return fold(node.name, dialect, is_quoted=bool(node.args.get("quoted")))
 

@@ -104,7 +104,9 @@ def _walk_text(text: str, walk: StatementWalk) -> None:
         except ParseError as error:
             error_line = error.errors[0].get("line") if error.errors else None
             walk.blind_text(words, "SQL that does not parse", error_line or line)
-        except (SqlglotError, RecursionError) as error:
+        except InputError:
+            raise
+        except Exception as error:  # a form of sqlglot's trees that the walk does not know
             walk.blind_text(words, f"SQL that cannot be read ({type(error).__name__})", line)
 
 

@@ -58,6 +58,10 @@ class StatementWalk(QueryWalk):
         target = statement.this
         if statement.args.get("kind"):
             self._write(target, "COPY")
+            # Snowflake copies a table or query to a stage in the same words.
+            for source in statement.args.get("files") or ():
+                if isinstance(source, (exp.Query, exp.Table)):
+                    self.return_all(self.source(source, scope, Clause.FROM).relation)
             return
         if not isinstance(target, exp.Schema):
             self.return_all(self.source(target, scope, Clause.FROM).relation)
@@ -160,8 +164,11 @@ class StatementWalk(QueryWalk):
         """Return a scope with the table that a statement writes."""
         written = Scope(scope.ctes)
         if isinstance(target, exp.Table):
-            # A target is never a common table expression.
-            written.sources.append(self.source(target, Scope({}), Clause.FROM))
+            # Only Transact-SQL can write to a common table expression.
+            ctes = scope.ctes if self.dialect in ("tsql", "fabric") else {}
+            outer = Scope(ctes)
+            self.add_source(target, outer, Clause.FROM)
+            written.sources.extend(outer.sources)
         return written
 
 
