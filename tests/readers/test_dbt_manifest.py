@@ -10,7 +10,7 @@ import pytest
 from schemactl.errors import InputError
 from schemactl.readers.kinds.dbt import read, read_manifest
 from schemactl.readers.tables import ReadTables
-from schemactl.review.readers import Answer, Reader, ReaderEffect, Readership
+from schemactl.review.readers import Answer, Clause, Reader, ReaderEffect, Readership
 from schemactl.store.file_trees import WorkingFiles
 
 TABLES = ReadTables({"orders": ("id", "amount", "note"), "customers": ("id",)}, "raw")
@@ -313,3 +313,26 @@ def test_the_freshness_of_a_source_reads_its_columns(
     assert {(use.column, use.clause.value) for use in readers} == uses
     assert {(use.reader.name, str(use.location)) for use in readers} <= {("shop.orders", "models/sources.yml")}
     assert [item.reason for item in project.blind] == blind
+
+
+CONFIGURED = {
+    "a snapshot by columns": (
+        "snapshot",
+        {"unique_key": "id", "check_cols": ["amount"]},
+        {"id", "amount"},
+    ),
+    "a snapshot by time": ("snapshot", {"unique_key": ["ID"], "updated_at": "note"}, {"id", "note"}),
+    "a key that is an expression": ("snapshot", {"unique_key": "id || '-' || note"}, {"id", "note"}),
+    "an incremental model": ("model", {"materialized": "incremental", "unique_key": "id"}, {"id"}),
+    "a table": ("model", {"materialized": "table", "unique_key": "id"}, set()),
+    "other shapes": ("snapshot", {"unique_key": 3, "check_cols": {"a": "id"}}, set()),
+}
+
+
+@pytest.mark.parametrize(("kind", "config", "columns"), CONFIGURED.values(), ids=CONFIGURED)
+def test_the_configuration_of_a_node_compares_columns(kind: str, config: dict[str, Any], columns: set[str]) -> None:
+    text = 'select * from "db"."raw"."orders"'
+    nodes = {f"{kind}.shop.keyed": node("keyed", SOURCE, kind=kind, compiled_code=text, config=config)}
+    project = readership(manifest(**nodes))
+    compared = {use.column for use in project.uses if use.reader.name == "keyed" and use.clause is Clause.WHERE}
+    assert compared == columns

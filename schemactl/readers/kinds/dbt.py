@@ -293,8 +293,10 @@ class _Project:
         results = []
         for number, reading in enumerate(readings):
             if number in uses:
-                readership = readership_of(texts[number].reader, uses[number])
-                results.append((self._completed(readership, reading), uses[number]["outputs"]))
+                reader, outputs = texts[number].reader, uses[number]["outputs"]
+                configured = tuple(_configured_uses(self._nodes[reading.node_id], reader, outputs))
+                readership = merge((readership_of(reader, uses[number]), Readership(configured)))
+                results.append((self._completed(readership, reading), outputs))
             else:
                 results.append((self._without_sql(reading), []))
         return results
@@ -369,6 +371,23 @@ def _owner_name(owner: object) -> str | None:
             return email
         case _:
             return None
+
+
+def _configured_uses(node: Mapping[str, Any], reader: Reader, outputs: Iterable[Sequence[Any]]) -> Iterator[Use]:
+    """Yield the uses of the columns that the configuration of a snapshot or an incremental model compares.
+
+    https://docs.getdbt.com/reference/snapshot-configs, https://docs.getdbt.com/docs/build/incremental-models
+    """
+    config = _mapping(node, "config")
+    if node.get("resource_type") != "snapshot" and config.get("materialized") != "incremental":
+        return
+    values = [config.get(key) for key in ("unique_key", "updated_at", "check_cols")]
+    texts = [text for value in values for text in (value if isinstance(value, list) else [value])]
+    # A key can be an expression.
+    names = {name for text in texts if isinstance(text, str) for name in re.findall(r"\w+", text.casefold())}
+    for output, table, column, _ in outputs:
+        if output.casefold() in names:
+            yield Use(reader, table, column, Clause.WHERE, is_computed=True, location=reader.location)
 
 
 def _tested(reader: Reader, column: str, sources: Iterable[str], tables: ReadTables) -> Iterator[Use]:
