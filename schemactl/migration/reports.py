@@ -73,6 +73,7 @@ class PlanReport:
         done: how many of its steps an unfinished run has done; None without one.
         is_recorded: whether the destination's ledger names the schema already.
         not_undone: values that survive, and that an undo of the step spells in another way.
+        folded: the values that folds of variants move; all of them survive.
     """
 
     plan: MigrationPlan
@@ -81,6 +82,7 @@ class PlanReport:
     done: int | None = None
     is_recorded: bool = False
     not_undone: tuple[Counted, ...] = ()
+    folded: tuple[Counted, ...] = ()
 
     @property
     def stops(self) -> bool:

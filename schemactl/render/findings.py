@@ -175,6 +175,10 @@ def _plan_findings(report: PlanReport, name: str) -> list[Finding]:
     if report.plan.steps:
         message = f"{counted(len(report.plan.steps), 'step')} to the schema {report.plan.target_hash}"
         findings.append(finding_of(rules.PENDING, message, name))
+    findings += [
+        finding_of(rules.FOLDED, message, name, table=step.table, column=step.target.name)
+        for step, message in words.folded(report)
+    ]
     return findings
 
 

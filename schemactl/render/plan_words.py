@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from schemactl.migration.custom_sql import OwnSql
 from schemactl.migration.migration_plan import MigrationPlan
 from schemactl.migration.planner import PlannedStep
-from schemactl.migration.reports import PastRun
+from schemactl.migration.reports import PastRun, PlanReport
 from schemactl.migration.steps import (
     ADD,
     CHANGE,
@@ -18,6 +18,7 @@ from schemactl.migration.steps import (
     Backfill,
     ChangeType,
     DescribeTable,
+    FoldVariant,
     OnlineStep,
     Step,
     Taken,
@@ -139,3 +140,13 @@ def summary(plan: MigrationPlan) -> str:
     )
     parts = [f"{number:,} {singular if number == 1 else plural}" for number, singular, plural in phrases if number]
     return "; ".join((f"Plan: {counts}", *parts)) + "."
+
+
+def folded(report: PlanReport) -> Iterator[tuple[FoldVariant, str]]:
+    """Yield the folds of a plan with the values that they move."""
+    for moved in report.folded:
+        step = report.plan.steps[moved.number - 1].step
+        if isinstance(step, FoldVariant):
+            values = "has no values" if not moved.count else f"all {counted(moved.count, 'value')} survive"
+            values = "the only value survives" if moved.count == 1 else values
+            yield step, f"`{step.table}.{step.source.name}` folds into `{step.target.name}`: {values}"

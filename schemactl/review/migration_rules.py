@@ -127,6 +127,14 @@ UNFINISHED: Final = MigrationRule(
     why="A migration was interrupted: the tables are between two schemas.",
     fix="Finish it with `schemactl migrate apply`, or undo it with `schemactl migrate rollback`.",
 )
+FOLDED: Final = MigrationRule(
+    id="M206",
+    title="variant folds",
+    severity=Severity.INFO,
+    impact=Impact(readers=Severity.INFO),
+    why="The migration moves the values of a variant column into its column. All of them were counted, and survive.",
+    fix="Let readers use the column. `schemactl migrate rollback` moves the values back.",
+)
 VALUES: Final = MigrationRule(
     id="M205",
     title="values do not match the schema",

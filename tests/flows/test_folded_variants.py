@@ -20,6 +20,8 @@ from schemactl.flows.target import find_destination
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.records import Fill
 from schemactl.migration.reports import ApplyReport, Outcome, RollbackReport
+from schemactl.migration.steps import FoldVariant
+from schemactl.render.findings import report_of_plan
 from schemactl.schema.edits import Edits
 from schemactl.schema.hints import Hints, parse_column
 from schemactl.schema.types import Schema, Table
@@ -188,3 +190,13 @@ def test_status_lists_variants_with_their_share_and_first_load(shop: Shop, loade
     assert [(variant.fill, variant.is_foldable) for variant in pending.stored_variants] == [(None, False)] * 2
     assert apply(loaded).outcome is Outcome.DONE
     assert find_status("shop", loaded, SCHEMAS, PlanOptions()).stored_variants == ()
+
+
+def test_a_plan_says_how_many_values_fold_and_survive(shop: Shop, loaded: str) -> None:
+    fold("orders.score__v_double")
+    report = plan_migration(PlanRequest("shop", loaded, SCHEMAS, PlanOptions()))
+
+    (moved,) = report.folded
+    assert isinstance(report.plan.steps[moved.number - 1].step, FoldVariant)
+    (finding,) = [finding for finding in report_of_plan(report).reviews[0].findings if finding.rule == "M206"]
+    assert finding.message == "`orders.score__v_double` folds into `score`: all 3 values survive"

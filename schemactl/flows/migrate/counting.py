@@ -92,6 +92,19 @@ def count_not_undone(
     return tuple(counts)
 
 
+def count_folded(
+    session: MigrationSession, plan: MigrationPlan, finished_count: int, barred: Collection[int] = ()
+) -> tuple[Counted, ...]:
+    """Return the values that folds of variants move; arguments as in ``count_unfit``."""
+    counts, steps = [], [planned.step for planned in plan.steps[finished_count:]]
+    for index, step in enumerate(steps):
+        looked_at = traced(steps, index) if isinstance(step, FoldVariant) and index not in barred else None
+        if isinstance(looked_at, FoldVariant):
+            (fill,) = session.fills(looked_at.table, [looked_at.source.name], None)
+            counts.append(Counted(finished_count + index + 1, fill.values))
+    return tuple(counts)
+
+
 def count_late(session: MigrationSession, plan: MigrationPlan, number: int) -> tuple[Counted, ...]:
     """Return the values that block the next step of a plan, which earlier steps or custom SQL may have written."""
     step = plan.steps[number - 1].step
