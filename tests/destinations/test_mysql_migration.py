@@ -154,6 +154,14 @@ def test_a_size_that_values_do_not_fit_into_is_refused(filled: str) -> None:
     assert apply(filled, FIRST).outcome is Outcome.DONE
 
 
+def test_a_decimal_without_a_scale_has_no_decimal_places(url: str) -> None:
+    before = schema_of(ID, column("amount", "decimal"))
+    assert apply(url, before).outcome is Outcome.DONE
+    run(url, "insert into sales.orders values (1, 1.5), (2, 2)")
+    (counted,) = plan(url, schema_of(ID, column("amount", "decimal", precision=40), before=before)).counted
+    assert counted.count == 1
+
+
 def test_a_run_goes_on_where_a_step_failed(filled: str, monkeypatch: pytest.MonkeyPatch) -> None:
     execute = MySqlSession.execute
 

@@ -70,9 +70,7 @@ def _is_wider(before: Column, after: Column) -> bool:
         return False
     if type_of(before) == type_of(after):
         return True
-    # A key holds texts of a limited length alone.
-    is_key_text = after.data_type is DataType.TEXT and bool(after.properties.get("unique"))
-    return not is_key_text and fit(before, after).conversion is Conversion.WHOLE
+    return fit(settle(before), settle(after)).conversion is Conversion.WHOLE
 
 
 def _lock_of(step: Step) -> Lock | None:

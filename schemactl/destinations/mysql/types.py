@@ -146,9 +146,12 @@ column_type: Final = TYPES.column_type
 def settle(column: Column) -> Column:
     """Return a column with a type of MySQL; see ``TypeSystem.settle``.
 
-    A unique text gets the size that its key needs, so that it has the same type in a table without the key.
+    A unique text gets the size that its key needs, so that it has the same type in a table without the key. A decimal
+    with a precision alone gets MySQL's scale, which is 0.
     """
     properties = column.properties
+    if column.data_type is DataType.DECIMAL and properties.get("precision") and properties.get("scale") is None:
+        return Column(column.name, {**properties, "scale": 0})
     if column.data_type is DataType.TEXT and properties.get("unique") and DATABASE_TYPE not in properties:
         return Column(column.name, {"precision": _UNIQUE_TEXT_SIZE, **properties})
     return TYPES.settle(column)

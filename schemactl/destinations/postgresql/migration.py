@@ -86,6 +86,8 @@ from schemactl.migration.steps import (
 from schemactl.migration.ways import Lock, Way
 from schemactl.progress import Progress
 from schemactl.schema.changes import ABSENT
+from schemactl.schema.conversions import Conversion
+from schemactl.schema.fit import fit
 from schemactl.schema.quoting import literal
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, DataType, Table
@@ -122,14 +124,11 @@ def _is_cast(before: Column, after: Column) -> bool:
     """Return whether only the catalog changes: the type gets wider, or stays."""
     if before.data_type is not after.data_type:
         return False
-    old, new = before.properties.get("precision"), after.properties.get("precision")
     if type_of(before) == type_of(after):
         return True
-    if after.data_type is DataType.TEXT:
-        return new is None or (old is not None and new >= old)
-    if after.data_type is DataType.DECIMAL and old is not None and new is not None:
-        return new >= old and before.properties.get("scale") == after.properties.get("scale")
-    return False
+    has_same_scale = before.properties.get("scale") == after.properties.get("scale")
+    is_resized = after.data_type is DataType.TEXT or (after.data_type is DataType.DECIMAL and has_same_scale)
+    return is_resized and fit(before, after).conversion is Conversion.WHOLE
 
 
 def _lock_of(step: Step) -> Lock | None:
