@@ -127,7 +127,7 @@ def fixes_of(before: dict, after: dict, rule: str, **stated) -> tuple[str, str, 
 )
 def test_nobody_is_asked_for_data_that_was_given(rule, before, after):
     without, unanswered, lost, none_lost = fixes_of(before, after, rule)
-    assert "`--data`" in without
+    assert "`--data FILE`" in without
     assert without.endswith(unanswered)
     assert unanswered == lost != none_lost
     for fix in (unanswered, lost, none_lost):

@@ -283,7 +283,7 @@ C209 = Rule(
     why="Queries that read the variant column, for example with `coalesce`, fail once it is dropped. Its values are "
     "lost unless they are copied into the column first, which works only for values that fit the column's type. A "
     "pipeline that gets such a value again re-creates the variant column.",
-    count="Run again with `--data` to count the values that do not fit the column's type.",
+    count="To count the values that do not fit the column's type, add `--data FILE`.",
     fix="Fold it with `schemactl edit NAME --fold TABLE.VARIANT`: then `schemactl migrate` moves the values.",
     fix_if_all_survive="Every value in the data fits the column. Let `schemactl migrate` move the values: "
     "`schemactl edit NAME --fold TABLE.VARIANT`.",
@@ -314,8 +314,7 @@ C221 = Rule(
     why="`x-folded-from` says that the column holds the values of the variant column, which is gone. `schemactl "
     "migrate` moves the stored values, and refuses if a value would change or a row has values in both columns. "
     "Queries that read the variant column fail; queries on the column get the values that they missed.",
-    count="Run again with `--data` to count the values that do not fit the column's type, or `schemactl migrate plan` "
-    "to count the stored ones.",
+    count="To count the values that do not fit, add `--data FILE`, or run `schemactl migrate plan` on a database.",
     fix="Give the column a type that holds all values, and let readers use the column.",
     fix_if_all_survive="All values survive. Migrate before the next load, and let readers use the column.",
     find=find_declared_fold,
@@ -642,7 +641,7 @@ N401 = Rule(
     why="A pipeline that sends a null fails with `CannotCoerceNullException`. dlt does not check a pipeline that "
     "leaves the key out, and never alters a destination's column: nulls keep arriving there until it is migrated. "
     "Existing rows with nulls block that migration.",
-    count="Run again with `--data` to count the nulls.",
+    count="To count the nulls, add `--data FILE`, or run `schemactl migrate plan` on a database.",
     fix="Fill the nulls and update every pipeline to send a value. Only then make the column required.",
     fix_if_all_survive="Every row in the data has a value. Update every pipeline to send one before you make the "
     "column required.",

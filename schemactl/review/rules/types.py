@@ -62,7 +62,7 @@ D302 = Rule(
     "the new type fails at the destination. Existing rows cannot be converted while any value does not fit. If the "
     "new type belongs to another family (numbers, times, text, booleans, JSON, binary), the change breaks readers: "
     "engines reject most queries, whatever the values.",
-    count="Run again with `--data` to count the values that do not fit.",
+    count="To count the values that do not fit, add `--data FILE`, or run `schemactl migrate plan` on a database.",
     fix="Fix values that do not fit at the source. Or add a column of the new type, fill it with the values that fit, "
     "and remove the old column later.",
     fix_if_all_survive="Every value in the data fits the new type. Make every pipeline send only such values, warn "
@@ -137,7 +137,7 @@ D306 = Rule(
     why="Longer values no longer fit. dlt does not check values against a size and adds no variant column: the load "
     "fails at the destination or while dlt writes a Parquet file, or the destination ignores the size (as DuckDB does "
     "for text). Existing rows cannot be converted while any value is too long.",
-    count="Run again with `--data` to count the values that are too long.",
+    count="To count the values that are too long, add `--data FILE`, or run `schemactl migrate plan` on a database.",
     fix="Shorten the values at the source first, or keep the old size.",
     fix_if_all_survive="Every value in the data fits. Make sure that no pipeline sends longer values, then migrate "
     "the column.",
@@ -165,7 +165,7 @@ D308 = Rule(
     why="Large numbers no longer fit: a `decimal(10, 2)` holds up to 99999999.99, a `decimal(10, 4)` only up to "
     "999999.9999. dlt does not check values against precision and scale, so the load fails at the destination or "
     "while dlt writes a Parquet file.",
-    count="Run again with `--data` to count the numbers that are too large.",
+    count="To count the numbers that are too large, add `--data FILE`, or run `schemactl migrate plan` on a database.",
     fix="Raise the precision by the same number of digits as the scale.",
     fix_if_all_survive="Every number in the data fits. Make sure that no pipeline sends larger numbers, or raise the "
     "precision by the same number of digits as the scale.",
@@ -330,7 +330,7 @@ D314 = Rule(
     why="The contract `data_type: promote` (`x-schemactl-contract`) widens a column if all values of a load survive "
     "exactly. Queries and programs get another type. Stored values become wider with the next load or migration, "
     "which count them first: if one does not survive, they change nothing.",
-    count="Run again with `--data` to count the values that do not survive.",
+    count="To count the values that do not survive, add `--data FILE`, or run `schemactl migrate plan` on a database.",
     fix="Warn readers, and widen the column at each destination: `schemactl migrate apply`, or a load with the same "
     "contract. To keep the type, set `x-schemactl-contract: evolve` on the column, and later data goes to a variant "
     "column.",
