@@ -102,7 +102,7 @@ class Registry(Mapping[str, Plugin], Generic[Plugin]):
 
     @cached_property
     def _installed(self) -> dict[str, str]:
-        # The group's name must be one that packaging tools take, which no blank is in.
+        # Packaging tools do not allow blanks in the group's name.
         group = f"schemactl.{self.kind.replace(' ', '_')}"
         # Anybody may have written the files of the working folder: they are not installed.
         plugin_paths = [entry for entry in sys.path if Path(entry).resolve() != Path.cwd() and _may_add(entry)]
@@ -151,7 +151,7 @@ class Registry(Mapping[str, Plugin], Generic[Plugin]):
         return isinstance(name, str) and (name in self._builtin or name in self._installed)
 
     def unknown(self, name: str) -> InputError:
-        """Return the error for a name that no plug-in has, with the nearest one that there is."""
+        """Return the error for an unknown plug-in name, with the nearest known name."""
         return InputError(f"there is no {self.kind} `{name}`", hint=nearest_or_all(name, self))
 
     def refused(self, reference: str) -> InputError:

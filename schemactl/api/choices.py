@@ -1,4 +1,4 @@
-"""Checks arguments that take one of a few words, where a type checker has not."""
+"""Checks arguments with a fixed set of words, for callers without a type checker."""
 
 from __future__ import annotations
 

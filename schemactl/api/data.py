@@ -468,7 +468,7 @@ def _write_frame(frame: ArrowStream, file: Path) -> None:
     """Write a data frame to a file of Parquet.
 
     Raises:
-        InputError: it cannot be had as Arrow, or Parquet lacks one of its types.
+        InputError: it cannot be converted to Arrow, or Parquet lacks one of its types.
     """
     import pyarrow as pa
 

@@ -288,7 +288,7 @@ class _Layout:
 
     @staticmethod
     def of(pattern: DatePattern) -> _Layout | None:
-        """Return the places of a pattern's elements, None if one has no fixed width."""
+        """Return the places of a pattern's elements, None if an element has no fixed width."""
         width = 0
         letters: list[tuple[int, frozenset[int]]] = []
         numbers: list[tuple[int, int, _Group]] = []

@@ -585,7 +585,7 @@ def instant_of(day: int, nano: int, zone: tzinfo) -> int:
     In the gap of a change of clocks it is moved on by the gap, of two such instants it is the earlier one.
     """
     year, month, day_of_month = civil(day)
-    # Years that Python lacks have the rules of the nearest ones.
+    # Years that Python lacks have the rules of the nearest year.
     python_year = max(year, 1) if year < 10_000 else 9_600 + year % 400
     midnight = datetime(python_year, month, min(day_of_month, month_length(python_year, month)), tzinfo=zone)
     offset = (midnight + timedelta(seconds=nano // _SECOND)).utcoffset() or timedelta()

@@ -223,7 +223,7 @@ def _is_error(values: pa.Array, of: FieldType) -> pa.Array:
 
 
 def _cover(values: pa.Array, patterns: Sequence[str], of: Callable[[str], FieldType]) -> tuple[str, ...] | None:
-    """Return the fewest patterns that type all texts, the one that fits most texts first; None if they cannot."""
+    """Return the smallest set of patterns that type all texts, best pattern first; None if no set does."""
     chosen: list[str] = []
     # Drop patterns that fit no string of the sample.
     first_values = values.slice(0, 50)

@@ -265,7 +265,7 @@ def _run_command(context: typer.Context, name: str, module: CommandModule, value
 
 
 def _remove_left() -> None:
-    """Remove the temporary folders that killed commands have left: the next one may be of another kind."""
+    """Remove the temporary folders that killed commands have left, because the next command may be of another kind."""
     import tempfile
 
     folder = Path(tempfile.gettempdir())

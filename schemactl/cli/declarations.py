@@ -208,7 +208,7 @@ def option_specs(options: type[Any]) -> tuple[OptionSpec, ...]:
 @cache
 def _option_specs(options: Any) -> tuple[OptionSpec, ...]:
     types = get_type_hints(options)
-    # The last class of the order that declares an option is the one that declared it first.
+    # The last class in the order that declares an option declared it first.
     class_ranks = {name: rank for rank, cls in enumerate(options.__mro__) for name in get_annotations(cls)}
     specs = {declared.name: declared.metadata[_SPEC] for declared in fields(options)}
     return tuple(

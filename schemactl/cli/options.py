@@ -664,7 +664,7 @@ def parse_hints(options: DataOptions, default_file: Path | None = None) -> Hints
 
 
 def parse_conf(pairs: Iterable[str]) -> Mapping[str, str]:
-    """Return Spark's settings; the last one of a name counts.
+    """Return Spark's settings; the last value of a name counts.
 
     >>> parse_conf(["spark.a=1", "spark.b=x=y", "spark.a=2"])
     {'spark.a': '2', 'spark.b': 'x=y'}

@@ -33,7 +33,7 @@ JUDGING: Final = ("compat", "fail-on", "readers", "severity", "silence", "transi
 
 
 def files_for(base: str | None, policy: str | None = None) -> tuple[SettingsFile, ...]:
-    """Return the settings files that decide a review, the first one first; with a base of git's, no file of the head.
+    """Return the settings files that decide a review, strongest first; with a git base, no file of the head.
 
     ``base`` is the REF of the base, ``policy`` a file or ``git:REV``; None if the call leaves them out.
     """

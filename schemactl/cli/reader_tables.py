@@ -109,7 +109,7 @@ def _where_in(table: SettingsTable, values: Mapping[str, Any]) -> str:
 
 
 def _from_folder(where: str, table: SettingsTable) -> str:
-    """Return a path that is relative to the settings file as one that is relative to the working folder."""
+    """Convert a path relative to the settings file to a path relative to the working folder."""
     if "://" in where:
         return where
     path = os.path.expanduser(where) if where.startswith("~/") else where  # noqa: PTH111 - it may be a pattern

@@ -1,4 +1,4 @@
-"""Options and commands that this version removed, with the hint that each gets until the next one."""
+"""Options and commands that this version removed, each with a hint until the next version."""
 
 from __future__ import annotations
 

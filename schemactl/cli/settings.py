@@ -189,7 +189,7 @@ def find_place(message: str, options: type[Any], call: Call) -> Location | None:
         candidates = _applicable_values(spec, options, call)
         for candidate in candidates if spec.kind is list else candidates[:1]:
             items = _convert(spec, candidate) if spec.kind is list else (_plain(candidate.value),)
-            # Of a pair, `KEY=VALUE`, a message names one of the two.
+            # For a pair, `KEY=VALUE`, a message names the key or the value.
             texts = (text for item in items for text in (item, *item.split("=", 1)))
             if candidate.at is not None and any(f"`{text}`" in message for text in texts):
                 return candidate.at
@@ -267,7 +267,7 @@ def _configured_values(spec: OptionSpec, call: Call) -> Iterator[_Value]:
             for key, value in (*table.items(), *(() if section else file.table.items())):
                 if key.replace("_", "-") == name:
                     if spec.setting.is_path and isinstance(value, str):
-                        # A path that is relative to the file becomes one that is relative to the working folder.
+                        # Convert a path relative to the file to a path relative to the working folder.
                         path = Path(value).expanduser() if value.startswith("~/") else Path(value)
                         value = str(path) if path.is_absolute() else os.path.relpath(file.folder / path)
                     yield _Value(value, f"`{key}`", file.locate(key), distance)

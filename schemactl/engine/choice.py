@@ -162,7 +162,7 @@ def find_engine_inputs(
 
 
 def counted_size(inputs: Sequence[Input]) -> int:
-    """Return the bytes of files whose size is known, compressed ones counted as four times their size."""
+    """Return the total size of files with a known size; compressed files count four times their size."""
     return sum(
         (file.stored_size() or 0) * (_AUTO_UNPACKED_TIMES if compression_of(file.path) else 1) for file in inputs
     )

@@ -57,7 +57,7 @@ class CsvFaults:
 
 @dataclass(slots=True)
 class _Look:
-    """Looks at the octets of a file block by block; the last two of a block are looked at with the next one."""
+    """Looks at the octets of a file block by block; the last two bytes of a block are checked with the next block."""
 
     separator: bytes
     line_end: bytes

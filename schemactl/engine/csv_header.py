@@ -112,7 +112,7 @@ def looks_like_record(header: Sequence[str], rows: Sequence[Sequence[str]]) -> b
 
 
 def _kind_of(cells: Iterable[str]) -> str | None:
-    """Return the kind that all cells of a column are of, blank ones left out; None for texts and for no cell."""
+    """Return the kind of all non-blank cells of a column; None for texts and for columns without cells."""
     values = [cell.strip() for cell in cells if cell.strip()]
     kinds = (kind for kind, pattern in _VALUE_KINDS.items() if all(map(pattern.fullmatch, values)))
     return next(kinds, None) if values else None

@@ -131,7 +131,7 @@ def _warn_of_record(file: Input, header: CsvHeader, head: str) -> None:
 
 
 def column_names(cells: Sequence[str]) -> list[str]:
-    """Return names as Spark makes them of a header: blank and equal ones get their number, here one that is free."""
+    """Return names as Spark derives them from a header: blank and equal names get their number, here a free number."""
     names: list[str] = []
     others = set(cells)
     for number, (cell, numbered) in enumerate(zip(cells, numbered_cells(cells), strict=True)):

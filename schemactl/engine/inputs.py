@@ -203,7 +203,7 @@ def _files_below(folder: Path) -> Iterator[str]:
     """
     walked: set[str] = set()
     linked_files: set[str] = set()
-    # Files of the folder come before linked ones: of two names the link's is left out.
+    # Files of the folder come before linked files, so the link of two names is left out.
     links, dangling = [str(folder)], []
     while links:
         link = links.pop(0)

@@ -61,7 +61,7 @@ def check_parquet_types(schema: pyarrow.parquet.ParquetSchema, path: str) -> Non
     """Refuse intervals, which Spark does not read, and pyarrow reads as 12 bytes.
 
     Raises:
-        InputError: a column of the file is one of intervals.
+        InputError: a column of the file contains intervals.
     """
     leaves = (schema.column(number) for number in range(len(schema)))
     column = next((leaf.path for leaf in leaves if leaf.converted_type == "INTERVAL"), None)

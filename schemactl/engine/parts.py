@@ -25,7 +25,7 @@ OPEN_COST: Final = 1 << 16
 _LEAST_OF_TASK: Final = 1 << 22
 _TASKS_PER_CORE: Final = 2
 _UNPACKED_TIMES: Final = 5
-"""How many bytes a compressed one has when it is unpacked, at a guess."""
+"""The estimated ratio of unpacked to compressed bytes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ _TOKEN: Final = re.compile(r"\*\*|\*|\?|\[[^\]]+\]|\{[^{}]*\}|.", re.DOTALL)
 
 
 _FOLDERS_AT_ONCE: Final = 8
-"""The folders that are listed at the same time: each takes a request, and a thousand of its objects another one."""
+"""The number of folders to list at the same time: each takes a request, plus a request per thousand objects."""
 
 
 class StoreError(InputError):

@@ -334,7 +334,7 @@ def _with_older(
 
 
 def _older_versions(pair: Pair) -> Iterator[tuple[str, Document]]:
-    """Yield versions of the base's file in git, newest first, but for the one that is compared already."""
+    """Yield versions of the base's file in git, newest first, except for the version that is already compared."""
     assert pair.base is not None
     # Compare content, because a file written by hand has no hash and an edited file has an old hash.
     compared_hashes = {version_hash(pair.base.schema)}

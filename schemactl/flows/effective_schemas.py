@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from schemactl.schema.import_merge import MergedImport, Sources
 
 MOST_VERSIONS = 50
-"""The number of committed versions of an import file to search for the one that the export file last adopted."""
+"""The number of committed import files to search for the version that the export file last adopted."""
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,7 @@ def list_files(name: str, to: str, patterns: Sequence[str] = (), load_id: str | 
 def forget_files(name: str, to: str, patterns: Sequence[str], agrees: Callable[[FilesReport], bool]) -> FilesReport:
     """Make files new again: the next ``--new-only`` loads them, and their rows stay.
 
-    The ledger keeps its rows and gets another one for each file, which a load without rows commits.
+    The ledger keeps its rows and gets another row for each file, which a load without rows commits.
 
     Args:
         name: the schema's.

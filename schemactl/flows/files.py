@@ -125,7 +125,7 @@ _LINES: Final = {
 def name_schema(file: Path, schema: Path) -> bool:
     """Let the first comment of a YAML or TOML file name its JSON Schema, and return whether the file was written.
 
-    That line takes the place of one that named another schema; nothing else changes. The JSON Schema's file is named by
+    The new line replaces a line that names another schema; nothing else changes. The JSON Schema's file is named by
     its path from there.
     """
     if file.suffix not in _LINES:

@@ -160,7 +160,7 @@ def import_files(request: ImportRequest) -> Imported:
 
 
 def _check_naming(naming: str, schemas: Sequence[tuple[str, Schema]]) -> None:
-    """Refuse a naming convention for schemas that have another one already, and for files, which have no choice."""
+    """Raise an error for a naming convention if the schema already has another one, or if files have no choice."""
     for origin, schema in schemas:
         stored = NormalizerConfig.of(schema.normalizers).naming
         if convention_name(stored) != convention_name(naming):
@@ -176,7 +176,7 @@ def _is_destination(file: str | Path) -> bool:
 def import_schema(
     content: Schema, schemas: SchemasPlace, *, is_check: bool = False, is_merged: bool = False
 ) -> Imported:
-    """Make a schema the content of the one of its name in a schemas folder."""
+    """Save tables as the content of the schema with this name in a schemas folder."""
     folder = SchemasFolder.at(schemas)
     opened = open_schemas(folder, content.name)
     current = opened.schema

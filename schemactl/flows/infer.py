@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from schemactl.engine.choice import OpenEngine
 
 MOST_ATTEMPTS = 10
-"""The number of times that a command starts again because another one has saved the schema meanwhile."""
+"""The number of attempts of a command if other commands save the schema meanwhile."""
 
 
 def infer(

@@ -177,7 +177,7 @@ class _FileWriter:
         self.unchanged.append(UnchangedFile(self._shown(path), "" if is_complete else addition))
 
     def add_schema(self, folder: SchemasFolder, schema: Schema) -> None:
-        """Save a schema of the source, unless the folder has one of its name."""
+        """Save a schema of the source, unless the folder has a schema with its name."""
         if schema.name in folder.names:
             names = (f"{schema.name}.schema.{ending}" for ending in ("yaml", "yml", "json"))
             paths = (directory / name for name in names for directory in (folder.imports, folder.exports))
@@ -239,7 +239,7 @@ def _read_source(request: InitRequest) -> _Source:
 
 
 def _database_name(address: str) -> str:
-    """Return the name of an address's dataset, file or database as one of a schema."""
+    """Return a valid schema name for an address's dataset, file or database."""
     location = urlsplit(address)
     names = (*parse_qs(location.query).get("dataset", ()), PurePath(location.path).stem)
     name = load_naming(DEFAULT_NAMING).normalize_identifier(names[0]) if names[0] else ""
@@ -261,7 +261,7 @@ def _find_pipeline_folder(path: Path) -> SchemasFolder | None:
 
 
 def _select(schemas: tuple[Schema, ...], request: InitRequest) -> tuple[Schema, ...]:
-    """Return all schemas of a source, or the one that the request names."""
+    """Return all schemas of a source, or the schema that the request names."""
     selection = tuple(schema for schema in schemas if request.name in (None, schema.name))
     if not selection:
         names = ", ".join(schema.name for schema in schemas)

@@ -173,7 +173,7 @@ def merge_texts(
 
 
 def _merged_link(base: Schema, ours: Schema, theirs: Schema, find_import: FindImport) -> str | None:
-    """Return the hash of the merged import file if both sides adopted another one; None if it cannot be known."""
+    """Return the hash of the merged import file if both sides adopted different files; None if it is unknown."""
     links = [schema.imported_version_hash for schema in (base, ours, theirs)]
     if len({*links}) < len(links):
         return None

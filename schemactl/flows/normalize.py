@@ -356,7 +356,7 @@ def _find_new_data(call: Call, load_ids: frozenset[str]) -> Call:
     """
     inference, destination = call.request.inference, call.target.destination
     with open_ledger(destination.read_ledger(call.target.url, inference.name)) as ledger:
-        # A table that is replaced gets all of its files if one is new.
+        # A replaced table gets all of its files if a file is new.
         is_wanted = None if _may_replace(call) else ledger.is_new
         listing = replace(call, request=replace(call.request, inference=replace(inference, is_wanted=is_wanted)))
         table_inputs = _find_data(listing, are_others_loaded=lambda: bool(ledger.skipped))

@@ -110,7 +110,7 @@ def make_reader_source(kind: str, where: str, **more: Any) -> ReaderSource:
     The place of a database is its address, with or without the kind.
 
     Raises:
-        InputError: a kind or dialect is unknown, or the address is one of another kind.
+        InputError: a kind or dialect is unknown, or the address has another kind.
     """
     if kind not in READER_KINDS:
         address = find_address(where) or find_address(f"{kind}:{where}")

@@ -130,7 +130,7 @@ def find_schemas(reference: str, folder: SchemasFolder) -> tuple[Referred, ...]:
 
 
 def find_schema(reference: str, folder: SchemasFolder) -> Referred:
-    """Return the one schema that ``reference`` names."""
+    """Return the only schema that ``reference`` names."""
     schemas = find_schemas(reference, folder)
     if len(schemas) > 1:
         names = backquoted(referred.schema.name for referred in schemas)
@@ -184,7 +184,7 @@ def _from_imports(folder: SchemasFolder, name: str) -> tuple[Referred, ...]:
 
 
 def find_exported(folder: SchemasFolder, name: str | None = None) -> tuple[Referred, ...]:
-    """Return the schemas of the export folder, or the one of a name, if it exists."""
+    """Return the schemas of the export folder, or only the schema with this name, if it exists."""
     names = list_names(folder.exports)
     selection = names if name is None else (name,) if name in names else ()
     return tuple(_read_named(file) for selected in selection if (file := read_schema(folder.exports, selected)))
@@ -206,7 +206,7 @@ def _effective_schema(effective: EffectiveSchema) -> Referred:
 
 
 def _from_directory(path: Path) -> tuple[Referred, ...]:
-    """Return the schemas in a folder, the effective ones if it has ``import/`` and ``export/``."""
+    """Return the schemas in a folder, as effective schemas if it has ``import/`` and ``export/``."""
     if list_names(path):
         return _all_of(path)
     from schemactl.destinations.parquet.catalogue import holds_tables
@@ -272,7 +272,7 @@ def _names_path(reference: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """The two sides of one schema; one of them may be missing."""
+    """The two sides of a schema; one side may be missing."""
 
     base: Referred | None
     head: Referred | None

@@ -45,7 +45,7 @@ class RejectStore:
 
     @property
     def table(self) -> Table:
-        """The table, which no load but one that changes rejects replaces."""
+        """The table, which only loads that change rejects replace."""
         return rejects_table(self.schema, "replace")
 
     def read(self) -> Iterator[Reject]:
@@ -85,7 +85,7 @@ def with_record_columns(rows: list[dict[str, Any]], schema: Schema) -> list[dict
 
 
 def _root_of(schema: Schema, name: str) -> str:
-    """Return the root table of a table, also of one that the schema lacks as a contract refuses it."""
+    """Return the root table of a table, even if the schema lacks the table because a contract refuses it."""
     while (table := schema.tables.get(name)) is not None and table.parent is not None:
         name = table.parent
     return name if name in schema.tables else name.partition(naming_of(schema).path_separator)[0]

@@ -1,4 +1,4 @@
-"""The destination that ``--to`` names: ``loadable`` returns one that takes loads, ``migratable`` one to migrate."""
+"""The destination that ``--to`` names: ``loadable`` returns a destination for loads, ``migratable`` for migrations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Splits SQL scripts and database dumps into statements, so that one that sqlglot does not parse hides no other."""
+"""Splits SQL scripts and database dumps into statements, so that an unparsable statement hides no other statement."""
 
 from __future__ import annotations
 

@@ -432,7 +432,7 @@ class _Table:
         return record(self.name, columns, self._note, hints.get(None), **more)
 
     def _resolved_references(self) -> Iterator[dict[str, Any]]:
-        """Yield the foreign keys; one that names no columns refers to the primary key, if its table is in the file."""
+        """Yield the foreign keys; a key without columns refers to the primary key, if its table is in the file."""
         folded = {name.casefold(): table for name, table in self._tables.items()}  # names without quotes have no case
         for reference in self._references:
             other_columns = reference.other_columns

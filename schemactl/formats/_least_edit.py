@@ -57,7 +57,7 @@ def _behind_predecessors(kept_keys: list[Any], ordered_keys: list[Any]) -> list[
 
 
 def paired_items(old: list[Any], new: list[Any]) -> list[tuple[int | None, Any]]:
-    """Return the new items, each with the position of the old one that it replaces, None if it is new."""
+    """Return the new items, each with the position of the old item that it replaces, or None."""
     matcher = SequenceMatcher(None, [_frozen(item) for item in old], [_frozen(item) for item in new], autojunk=False)
     pairs: list[tuple[int | None, Any]] = []
     for _, old_start, old_end, new_start, new_end in matcher.get_opcodes():

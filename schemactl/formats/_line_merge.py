@@ -13,7 +13,7 @@ _UNKNOWN = 1 << 30
 
 
 class ConflictError(Exception):
-    """Both texts differ from the first one in the same lines, and comments there would be lost."""
+    """Both texts change the same lines of the first text, and comments there would be lost."""
 
 
 def merge_lines(base: str, theirs: str, ours: str) -> str:

@@ -198,7 +198,7 @@ def _restored(native: dict[str, Any], path: str) -> dict[str, Any]:
 
 
 def _expand(native: Any, types: dict[str, Any], outer_names: tuple[str, ...]) -> Any:
-    """Return a type with the types that it names in their place; one that names itself is any JSON."""
+    """Return a type with its named types inlined; a recursive type is any JSON."""
     match native:
         case str():
             defined_type = types.get(native, types.get(native.rpartition(".")[2]))

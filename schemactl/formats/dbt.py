@@ -132,7 +132,7 @@ def _argument(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class DbtFile:
-    """The format with the types of a dialect of sqlglot, if one is named, and a choice of the versions of models."""
+    """The format with the types of a sqlglot dialect, if one is named, and a choice of model versions."""
 
     dialect: str | None = None
     versions: Choice = Choice.LATEST

@@ -276,7 +276,7 @@ class _Reader:
         return record(name, columns, keywords.get("description"), keywords.get(HINTS))
 
     def column(self, name: str, schema: Any) -> Field:
-        """Return the column of a property; one of too many nested fields is any JSON."""
+        """Return the column of a property; any JSON if it has too many nested fields."""
         self._expansion.start_column()
         flat = FlatSchema()
         try:

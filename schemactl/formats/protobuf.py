@@ -360,7 +360,7 @@ def _item_properties(properties: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _enum(name: str, numbers: Mapping[str, Any], values: Any) -> Enum | None:
-    """Return an enum with the numbers that its values have; a new value gets the next one.
+    """Return an enum with the numbers that its values have; a new value gets the next number.
 
     None if a value is not a name, or a number is not a number of an enum.
     """
@@ -535,7 +535,7 @@ class _Resolver:
             return self._native(replace(field, type=_VALUE), (message,), ()), (error.lost,)
 
     def _native(self, field: ProtoField, scopes: tuple[Message, ...], message_ids: tuple[int, ...]) -> Native:
-        """Return a field with the message that it has as its type; one that holds itself is any JSON."""
+        """Return a field with the message of its type; a recursive message is any JSON."""
         type_name = field.type.removeprefix(".")
         kind: Any = type_name
         lost_type = ""

@@ -164,7 +164,7 @@ def _arguments(values: dict[str, Any]) -> str:
 
 def _docstring(text: str) -> str:
     """Return the source of a docstring."""
-    # Beside both kinds of quotes `repr` escapes the single ones.
+    # If both kinds of quotes occur, `repr` escapes the single quotes.
     lines = (repr(f"'\"{line}")[4:-1].replace("\\'", "'") for line in text.split("\n"))
     return '"""' + re.sub(r'"(?="|\Z)', r'\\"', "\n".join(lines).rstrip()) + '"""'
 

@@ -142,7 +142,7 @@ def place(path: Path, root: str, identifiers: Identifiers) -> tuple[str, str]:
 
 
 def _new_names(schema: Schema, max_length: int, of_data: Mapping[Name, str]) -> dict[Name, str]:
-    """Return the new names of a schema's tables and columns that are too long, by the old ones."""
+    """Return the new names of too long tables and columns of a schema, by the old names."""
     unlimited, limited = naming_of(schema), naming_of(schema, max_length)
 
     def column_name(table: Table, column: Column) -> str:

@@ -243,7 +243,7 @@ class _Types:
         self._tree = tree_of(evidence)
 
     def is_nested(self, path: Path, name: str) -> bool:
-        """Return whether a class of values at ``path`` is one of objects, lists or maps."""
+        """Return whether a class of values at ``path`` contains objects, lists or maps."""
         return kind_of(name) in (OBJECT, LIST) or (name == DECLARED and self._has_maps(path))
 
     def _has_maps(self, path: Path) -> bool:

@@ -301,7 +301,7 @@ def merge_reports(reports: Sequence[InferenceReport]) -> InferenceReport:
 
 
 def follow_reports(reports: Sequence[InferenceReport]) -> InferenceReport:
-    """Return the report of several loads; each one evolves the schema of the load before it."""
+    """Return the report of several loads; each load evolves the schema of the load before it."""
     first, last = reports[0], reports[-1]
     tables: dict[str, TableFinding] = {}
     for table in (table for report in reports for table in report.tables):

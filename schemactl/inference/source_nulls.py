@@ -54,7 +54,7 @@ def with_source_nulls(
 
 
 def _may_be_null(evidence: Evidence, column: Column, taken_classes: Iterable[TakenClass]) -> bool | None:
-    """Return whether the sources of a column declare it nullable; None if one of them does not say."""
+    """Return whether the sources of a column declare it nullable; None if a source does not declare it."""
     declarations = [
         evidence.nullable.get(path) if name == DECLARED else None
         for path, name in taken_classes

@@ -139,7 +139,7 @@ def _is_day(value: Any) -> bool:
         return True
     moment = _coerced(value, DataType.TIMESTAMP)
     in_utc = (moment if moment.tzinfo is None else moment.astimezone(UTC)).replace(tzinfo=None)
-    # Python's dates overlook the end of `2024010203`, whose day is another one as seconds since 1970.
+    # Python's dates overlook the end of `2024010203`, which is another day as seconds since 1970.
     return bool(in_utc == datetime.combine(_coerced(value, DataType.DATE), time()))
 
 

@@ -96,7 +96,7 @@ class RootKeys:
     def update(self, changed: TableDraft) -> tuple[str, Mapping[str, str]] | None:
         """Return the root table that passes its key on after a change of a table, with the columns it passes on."""
         root = self._root_of(changed)
-        # Schemas have thousands of tables: after the first call only the changed one is examined.
+        # Schemas have thousands of tables: after the first call only the changed table is examined.
         for draft in (changed,) if self.receivers else self.drafts.values():
             self.receivers[draft.name] = draft if draft.first_with("root_key") else None
         receives = (self._root_of(draft) is root for draft in self.receivers.values() if draft)

@@ -70,7 +70,7 @@ class TextRows:
     faults: pa.Array
 
     def skip(self, rows: int) -> TextRows:
-        """Return the rows after the first ones."""
+        """Return the rows without the first ``rows`` rows."""
         return TextRows([column.slice(rows) for column in self.columns], self.faults.slice(rows))
 
     def documents(self, names: Sequence[str]) -> list[bytes]:
@@ -96,7 +96,7 @@ class TextRows:
 
 
 def split_rows(blocks: Iterable[bytes], line_end: bytes, size: int | None = None) -> Iterator[bytes]:
-    """Yield the rows of a file in pieces of whole ones, the last row of which begins within ``size`` bytes.
+    """Yield pieces of whole rows of a file, up to the last row that begins within ``size`` bytes.
 
     Args:
         blocks: the file from the beginning of a row, as UTF-8, cut anywhere.

@@ -290,7 +290,7 @@ def _objects(array: pa.Array, structure: NestedType | None, path: Path, whole: f
     rows = zip(*children, strict=True) if children else [()] * len(array)
     objects = [dict(zip(names, values, strict=True)) for values in rows]
     if isinstance(structure, MapOf):
-        # A field that is null may as well be one that its row lacks.
+        # A null field cannot be told from a missing field.
         objects = [{key: value for key, value in item.items() if value is not None} for item in objects]
     if array.null_count:
         return [

@@ -130,7 +130,7 @@ class _Cell:
 
 @dataclass(slots=True)
 class _Row:
-    """A row while it is read; ``cell`` is the quoted one that a line ends within."""
+    """A row while it is read; ``cell`` is the open quoted cell at the end of a line."""
 
     line: int
     row: int

@@ -313,7 +313,7 @@ def _lines(file_part: FilePart) -> Iterator[list[bytes]]:
 def _bounded(
     file_part: FilePart, kind: str, split: Callable[[Iterable[bytes]], Iterator[Records]], blocks: Iterable[bytes]
 ) -> Iterator[Records]:
-    """Yield the records that ``split`` cuts blocks into; a small compressed file may have one of many gigabytes.
+    """Yield the records that ``split`` cuts from blocks; a small compressed file may contain a huge record.
 
     Raises:
         UnreadableFileError: a record is not complete after as many bytes as this machine can parse.

@@ -123,7 +123,7 @@ class Frame:
 
     @property
     def source_load(self) -> LoadTime:
-        """The load that the documents first came with: another one than ``load`` if they are replayed."""
+        """The load that the documents first came with, which differs from ``load`` if they are replayed."""
         return self.load if self.chunk.load_id is None else replace(self.load, id=self.chunk.load_id)
 
     def filtered(self, mask: np.ndarray[Any, Any]) -> Frame:

@@ -20,7 +20,7 @@ import pyarrow as pa
 _HASH_BYTES: Final = 10
 _KEY_LENGTH: Final = 14
 _GROUP: Final = b"\0\0"
-"""Padding that makes whole groups of Base64 of a digest, so that one call encodes all."""
+"""Padding to whole Base64 groups of a digest, so that a single call encodes all digests."""
 
 
 def hash_texts(texts: Iterable[bytes]) -> list[bytes]:

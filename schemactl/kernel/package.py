@@ -339,7 +339,7 @@ class PartitionWriter:
         self._rows: dict[str, int] = {}
 
     def add(self, plan: int, rows: MadeRows) -> None:
-        """Take the rows that a chunk has by one of the plans."""
+        """Add the rows that a plan makes from a chunk."""
         for kind, batches in (("t", rows.tables), ("p", rows.places)):
             for table, table_batches in batches.items():
                 self._hold(f"{kind}{self._tables.index(table)}", table_batches)

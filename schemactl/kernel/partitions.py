@@ -71,7 +71,7 @@ class BlockCounts:
     first_bad: int | None = None
 
     def add(self, lines: int, records: int, documents: int, bad: Sequence[int] = ()) -> None:
-        """Count further records; ``bad`` are the places of bad ones in the block, in order."""
+        """Count further records; ``bad`` are the indexes of bad records in the block, in order."""
         self.lines += lines
         self.records += records
         self.documents += documents

@@ -332,7 +332,7 @@ class RowMaker:
 
 
 def table_schema(table: Table, plan: Plan) -> pa.Schema:
-    """Return the stored columns of a table, complete ones only, with the notes that footers of files hold."""
+    """Return the stored columns of a table, if complete, with the notes for the footers of files."""
     fields = [
         pa.field(column.name, arrow_type(column, table.name, plan), metadata=notes_of(column))
         for column in table.columns.values()

@@ -321,7 +321,7 @@ def split_lines(blocks: Iterable[bytes], size: int | None = None) -> Iterator[li
     read = 0
     for block in filter(None, blocks):
         if size is not None and read + len(block) >= size:
-            # The last line that counts is the one that the last byte is of.
+            # The last line that counts contains the last byte.
             stop = _line_end(block, max(0, size - 1 - read))
             if stop is not None:
                 yield b"".join((*pending, block[:stop])).splitlines()

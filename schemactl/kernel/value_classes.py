@@ -136,7 +136,7 @@ def _code_of_family(example: str) -> int:
 # --- families of texts ---
 
 _YEAR = "(?:[1-8][0-9]{3}|9[0-8][0-9]{2}|99[0-8][0-9]|999[0-8])"
-"""In full, and not the last one: of that a moment may be past the last one in UTC."""
+"""Years with four digits, without 9999, whose end may be past the last moment in UTC."""
 
 
 def _day(separator: str) -> str:

@@ -92,7 +92,7 @@ class LedgerEntry:
 
     @property
     def order(self) -> tuple[datetime, str]:
-        """The sort key of the entries of one file: the last one counts."""
+        """The sort key of the entries of a file: the last entry counts."""
         return self.loaded_at, self.load_id
 
 
@@ -102,7 +102,7 @@ class ConcurrentLoadError(DestinationError):
 
 @dataclass(frozen=True, slots=True)
 class Among:
-    """A condition on rows: a column has one of some values."""
+    """A condition on rows: a column equals one of some values."""
 
     column: str
     values: Collection[str]

@@ -100,7 +100,7 @@ class Targets:
         return {str(kind): tuple(self._chain(table, column, kind)) for kind in sorted(kinds)}
 
     def made(self, table: str, column: str, kind: DataType) -> TargetColumn | None:
-        """Return the column for values that dlt makes later: one that accepts every value of a kind."""
+        """Return the column for values that dlt makes later, which accepts every value of a kind."""
         return next((target for target in self._chain(table, column, kind) if self._is_total(target, kind)), None)
 
     def _chain(self, table: str, name: str, kind: DataType) -> Iterator[TargetColumn]:

@@ -190,7 +190,7 @@ class NormalizeReport:
 
 
 def join_loads(reports: Sequence[NormalizeReport]) -> NormalizeReport:
-    """Return the report of the loads that one call has made, one after the other; the last one may have stopped."""
+    """Return the report of consecutive loads of a call; the last load may have stopped."""
     last = reports[-1]
     inferences = [report.inference for report in reports if report.inference]
     return replace(

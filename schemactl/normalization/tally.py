@@ -161,7 +161,7 @@ class OverwriteFinding:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """The values or rows that one violation of a contract kept out.
+    """The values or rows that a single contract violation rejects.
 
     Attributes:
         count: values, or rows for a table.

@@ -129,7 +129,7 @@ def _new_names(items: Mapping[str, Any], renames: Iterable[TableRenamed | Column
     origins: dict[str, str] = {}
     for change in renames:
         origin = change.before
-        # If two columns have had a name, it means the one that still needs a new name.
+        # If two columns have had a name, it means the column that still needs a new name.
         if origin not in items or origin in names:
             origin = _known(origins, change.before, kind)
             del origins[change.before]

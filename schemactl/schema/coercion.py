@@ -129,7 +129,7 @@ def _bool_of_text(text: str) -> bool:
 
 
 def _number_in(text: str) -> int | str:
-    """Return a hexadecimal number, or the digits of another one."""
+    """Return a hexadecimal number, or the digits of any other number."""
     digits = text.strip()  # more than `float` strips by itself
     return int(digits[2:], 16) if digits.startswith("0x") else digits
 

@@ -238,7 +238,7 @@ class Editor:
         return self._column_named(name if table is None else f"{table}.{name}") is not None
 
     def refuse_reused_names(self) -> None:
-        """Raise ``InputError`` if a new column has the former name of one that is renamed in the same call.
+        """Raise ``InputError`` if a new column has the former name of a column that is renamed in the same call.
 
         Which of both has the values, no schema file can say then.
         """

@@ -1,4 +1,4 @@
-"""Find out whether the values of one column type fit another one, sizes and time zones included."""
+"""Find out whether the values of a column type fit another type, including sizes and time zones."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def fit(before: Column, after: Column, *, counts_seconds: bool = False) -> Fit:
 
 
 def fit_types(old: FullType, new: FullType, *, counts_seconds: bool = False) -> Fit:
-    """Return the fate of values of one type in another one."""
+    """Return the fate of values of one type in another type."""
     if old.data_type is new.data_type:
         resized = _RESIZED.get(new.data_type)
         return _WHOLE if resized is None else resized(old, new)

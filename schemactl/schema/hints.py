@@ -195,7 +195,7 @@ def with_stated_table(schema: Schema, existing: Schema, name: str) -> tuple[Sche
 
 
 def _with_parents(schema: Schema, existing: Mapping[str, Table], table: Table) -> Schema:
-    """Return a schema with all tables that one is nested in."""
+    """Return a schema with all parents of a table."""
     parent = table.parent
     while parent is not None and parent not in schema.tables and parent in existing:
         schema = schema.with_table(_table(schema, existing, parent, parent))

@@ -32,7 +32,7 @@ _NOTED: Final = ("x-source-names", "x-detections", _TYPING)
 _MARKS: Final = "x-normalizer"
 
 Sources = Mapping[tuple[str, str | None], Sequence[str]]
-"""Paths in the data by table and column, the first one first."""
+"""Paths in the data by table and column, in order."""
 
 Named = TypeVar("Named", Table, Column)
 
@@ -161,7 +161,7 @@ class _Merge:
         new_names = {origin: name for name, (origin, _) in imported_columns.items()}
         folded_names = _newly_folded(imported, stored)
         columns = {}
-        # The order is that of the stored columns; new ones come last.
+        # The order follows the stored columns; new columns come last.
         for name, column in stored.columns.items():
             if name in new_names:
                 columns[new_names[name]] = imported_columns[new_names[name]][1]

@@ -36,7 +36,7 @@ _ABBREVIATIONS: Final = {
 """Abbreviations and synonyms, with the word that they mean."""
 
 _SPELLINGS: Final = (("ss", "s"), ("our", "or"), ("tre", "ter"), ("ogue", "og"), ("is", "iz"), ("ys", "yz"))
-"""British spellings with the American ones."""
+"""British spellings with the American spellings."""
 
 _ENDINGS: Final = (
     *(("ies", "y", 5), ("ches", "ch", 6), ("shes", "sh", 6), ("sses", "ss", 6), ("xes", "x", 5)),
@@ -101,7 +101,7 @@ violet waist waiter waits water weather weighed weight weighted wheedle wheeled 
 worried wreathe wriggle
 """
 _CONFUSABLE_WORDS: Final = frozenset(_WORDS.split())
-"""Pairs of words that differ by one letter, but are not misspellings of each other."""
+"""Words that differ by one slip from another of these words, so that neither is a misspelling."""
 
 _HUMPS: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _NUMBER: Final = re.compile(r"(?<![\dvV])\d+")

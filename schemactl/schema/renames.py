@@ -43,7 +43,7 @@ ID: Final = "x-id"
 
 
 def declared_pairs(gone: Container[str], new: Mapping[str, Properties]) -> dict[str, str]:
-    """Return new names by old ones according to ``x-renamed-from``; of two claims the first counts."""
+    """Return new names by old names according to ``x-renamed-from``; the first of two claims counts."""
     pairs: dict[str, str] = {}
     for name, properties in new.items():
         origin = next((origin for origin in origins(properties) if origin in gone and origin not in pairs), None)
@@ -53,7 +53,7 @@ def declared_pairs(gone: Container[str], new: Mapping[str, Properties]) -> dict[
 
 
 def id_pairs(gone: Mapping[str, Properties], new: Mapping[str, Properties]) -> dict[str, str]:
-    """Return new names by old ones for pairs with the same ``x-id``, which no other name has."""
+    """Return new names by old names for pairs with the same unique ``x-id``."""
     old, now = _by_id(gone), _by_id(new)
     return {old[key]: name for key, name in now.items() if key in old}
 
@@ -67,7 +67,7 @@ def _by_id(properties_by_name: Mapping[str, Properties]) -> dict[str, str]:
 
 
 def clear_pairs(scores: Mapping[tuple[str, str], float]) -> dict[str, str]:
-    """Return new names by old ones: pairs with a high score that is clearly the best of both names.
+    """Return new names by old names: pairs with a high score that is clearly the best for both names.
 
     Scores are from 0 to 1; pairs that are left out count as 0.
     """
@@ -100,7 +100,7 @@ def origins(properties: Properties) -> Iterator[str]:
 
 
 def column_claims(table: Table, current: Table, last: Table) -> dict[str, str]:
-    """Return new names by old ones that the columns of a table declare for the first time.
+    """Return the new names by old names that the columns of a table declare for the first time.
 
     ``current`` is the table as it is, ``last`` as the last schema had it.
     """
@@ -113,7 +113,7 @@ def column_claims(table: Table, current: Table, last: Table) -> dict[str, str]:
 
 
 def table_claims(catalogue: Schema, schema: Schema, last: Schema, *, counts_hints: bool = False) -> dict[str, str]:
-    """Return new names by old ones that tables declare for the first time.
+    """Return the new names by old names that tables declare for the first time.
 
     Files order tables freely, so of two claims to a name that of the table that sorts first counts. ``catalogue`` has
     the current tables, ``last`` is the last schema. With ``counts_hints`` tables whose columns have only hints count

@@ -79,7 +79,7 @@ class Column:
         return bool(self.properties.get("variant"))
 
     def with_properties(self, properties: Properties) -> Column:
-        """Return the column with more properties; sizes of the type that it had do not stay with another one."""
+        """Return the column with more properties; a new type drops the sizes of the old type."""
         earlier = self.properties
         if properties.get("data_type") not in (None, self.properties.get("data_type")):
             earlier = {key: value for key, value in earlier.items() if key not in ("precision", "scale", "timezone")}
@@ -100,7 +100,7 @@ class Table:
 
     @property
     def parent(self) -> str | None:
-        """Name of the table that this one is nested in, None for a root table."""
+        """Name of the table that this table is nested in, None for a root table."""
         return self.properties.get("parent") or None
 
     @property
@@ -177,7 +177,7 @@ class Schema:
         return replace(self, tables={**self.tables, table.name: table})
 
     def with_missing_from(self, other: Schema) -> Schema:
-        """Return this schema with the tables and columns that another one has besides."""
+        """Return this schema with the additional tables and columns of another schema."""
         tables = dict(self.tables)
         for name, table in other.tables.items():
             table_here = tables.get(name)

@@ -75,7 +75,7 @@ def _dicts_in(value: Any) -> dict[Any, dict[Any, Any]]:
 
 
 def _to_engine(number: int, stored: dict[str, Any]) -> None:  # noqa: C901, PLR0912 - a case for each
-    """Change a stored schema in place into one of the next engine version."""
+    """Upgrade a stored schema in place to the next engine version."""
     match number:
         case 2:  # filters data: by default nothing is left out
             stored["includes"] = []

@@ -146,7 +146,7 @@ def _mixed(low: FullType, high: FullType, scale: int) -> tuple[FullType, ...]:
 
 
 def _decimal_beside_integers(integer: FullType, scale: int) -> tuple[FullType, ...]:
-    """Return dlt's own decimal, or one of more places if the values need them and integers keep their digits."""
+    """Return dlt's own decimal, or a decimal with more places if values need them and integers keep their digits."""
     places = max(scale, DEFAULT_DECIMAL[1])
     has_room = digits_of_bits(integer.precision) + places <= MAX_DIGITS
     return (FullType(DataType.DECIMAL, MAX_DIGITS, places),) if has_room else ()

@@ -74,7 +74,7 @@ class _Line(NamedTuple):
 
 @dataclass(slots=True)
 class _Block:
-    """A block that is being read; ``key`` is the one that it is the value of."""
+    """A block while it is read; ``key`` is the key of its value."""
 
     column: int
     is_list: bool
@@ -134,7 +134,7 @@ def _read(lines: list[str]) -> Node:
 
 
 def _closed(block: _Block, outer: list[_Block], column: int, is_item: bool) -> _Block:
-    """Close blocks up to the one that a line belongs to, and return that."""
+    """Close blocks up to the block of a line, and return that block."""
     while column < block.column or (column == block.column and block.is_list and not is_item):
         entry = block.close()
         block = outer.pop()

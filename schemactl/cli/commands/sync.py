@@ -41,7 +41,7 @@ class Options(CommonOptions):
 
 
 def run(options: Options, terminal: Terminal) -> ExitCode:
-    """Apply edits, print the changes, and return 1 if one is not applied."""
+    """Apply edits, print the changes, and return 1 if an edit is not applied."""
     from schemactl.flows.sync import sync_schemas
     from schemactl.render.files import print_sync, question, sync_document
 

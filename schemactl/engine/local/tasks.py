@@ -44,7 +44,7 @@ class _OpenedParts:
 
 @dataclass(frozen=True, slots=True)
 class FileTask(_OpenedParts):
-    """Parts of files that one worker opens and reads."""
+    """Parts of files that a single worker opens and reads."""
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield the parts."""

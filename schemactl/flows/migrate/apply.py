@@ -161,7 +161,7 @@ def _apply(
 
 
 def _rewrites_as_shown(state: DestinationState, plan: MigrationPlan) -> bool:
-    """Return whether tables would be rewritten as it was shown; the order of their columns may be another one."""
+    """Return whether the same tables would be rewritten as shown; the order of their columns may differ."""
     if not plan.has_groups:
         return True
     try:

@@ -29,7 +29,7 @@ def record_baseline(
     *,
     is_forced: bool = False,
 ) -> BaselineReport:
-    """Record a schema in the ledger of a destination that has its tables, or, ``is_forced``, other ones."""
+    """Record a schema in the ledger of a destination whose tables match it, or with ``is_forced``, differ from it."""
     target = migratable(to)
     schema = find_goal_schema(reference, schemas)
     with target.open_for_reading(schema.name) as session:

@@ -204,7 +204,7 @@ def hash_folder(path: Path) -> CheckReport:
 
 
 def next_migration(request: NextRequest) -> NextReport:
-    """Write the migration that leads from the last one of a folder to a schema."""
+    """Write the migration from the last migration of a folder to a schema."""
     folder = sound_folder(request.folder, may_be_new=True)
     report = draft_next(folder, request)
     return write_next(folder, report)
@@ -446,7 +446,7 @@ def _chains(migrations: Sequence[Migration]) -> list[list[Migration]]:
 
 
 def _carried_over(folder: Folder, moving: Migration, last: Migration | None) -> tuple[Schema, Schema | None]:
-    """Return the schema that a moved migration leads to now, and the one that it begins with."""
+    """Return the new target schema of a moved migration, and its start schema."""
     by_hash = {migration.target_hash: migration.target for migration in folder.migrations}
     if moving.start is not None:
         by_hash[str(moving.base)] = schema_from_dict(moving.start)

@@ -223,7 +223,7 @@ def _find_elsewhere(
 
 
 def _check_applied(folder: Folder, applied_marks: list[MigrationMark], origin: str) -> int:
-    """Return how many of a folder's migrations are up to the last one that the ledger has."""
+    """Return the number of a folder's migrations up to the last applied migration in the ledger."""
     by_name = {migration.name: (number, migration.mark) for number, migration in enumerate(folder.migrations, 1)}
     last = 0
     for mark in applied_marks:

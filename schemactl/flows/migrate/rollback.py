@@ -1,4 +1,4 @@
-"""``schemactl migrate rollback``: runs of the ledger are undone, the last one first."""
+"""``schemactl migrate rollback``: undoes runs of the ledger, newest first."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def _plan_undo(session: MigrationSession, target: MigrationTarget, name: str, re
 
 
 def _choose(state: DestinationState, request: RollbackRequest) -> Iterator[UndoRun]:
-    """Yield the runs to undo, the last one first."""
+    """Yield the runs to undo, newest first."""
     standing = [run for run in reversed(state.runs) if run.state is not RunState.UNDONE]
     if not standing or not standing[0].plan:
         raise InputError("the ledger has no run to undo", hint="`schemactl migrate status` lists the runs")

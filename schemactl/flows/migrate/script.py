@@ -72,7 +72,7 @@ def write_script(
 
 
 def _find_start(reference: str | Schema, name: str, folder: SchemasFolder) -> Schema:
-    """Return the schema that the engine has; of a REF of several the one of the same name."""
+    """Return the current schema of the engine; if a REF has several schemas, the schema with the same name."""
     if isinstance(reference, Schema):
         return bump(reference)
     candidates = find_schemas(reference, folder)
@@ -225,7 +225,7 @@ def _kind(column: Column, dialect: str) -> exp.DataType:
     word = cast_in(cast_column, of_rows)
     assert word is not None  # `_type_of` has refused it
     if of_rows in DIALECTS or word != type_in(cast_column, of_rows):
-        # sqlglot would spell dlt's word as another one.
+        # sqlglot would spell dlt's word differently.
         return exp.DataType(this=exp.DataType.Type.USERDEFINED, kind=word)
     return exp.DataType.build(word, dialect=of_rows)
 

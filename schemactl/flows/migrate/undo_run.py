@@ -197,7 +197,7 @@ def _by_one_transaction(
 def _one_by_one(
     destination: Migrator, runs: Sequence[UndoRun], undone: Sequence[UndoneStep], tables: Mapping[str, Table]
 ) -> Iterator[tuple[range, Table]]:
-    """Yield the indexes of steps that one rewrite undoes if each step is kept by itself, with the table before."""
+    """Yield the indexes of steps that one rewrite undoes if each step is committed by itself, with the table before."""
     abilities, stored = destination.ABILITIES, destination.stored
     indexes = {(undone_step.run_id, undone_step.number): index for index, undone_step in enumerate(undone)}
     model = dict(tables)

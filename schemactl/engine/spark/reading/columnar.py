@@ -35,7 +35,7 @@ def read_agreeing(
     """
     try:
         frame = load(*addresses)
-    except Exception as error:  # PySpark has no class for this one
+    except Exception as error:  # PySpark has no class for this type
         if "CANNOT_MERGE_SCHEMAS" not in str(error) or len(addresses) == 1:
             raise
         by_columns: dict[tuple[tuple[str, str], ...], list[str]] = {}

@@ -251,7 +251,7 @@ def shorten(text: str) -> str:
     "The value 'x' is no INT."
     """
     lines = [line.strip() for line in text.splitlines() if line.strip()] or ["no reason given"]
-    # py4j's first line only says that a call failed; the next one is the exception.
+    # py4j's first line only says that a call failed; the next line is the exception.
     first = lines[1] if len(lines) > 1 and lines[0].startswith("An error occurred while calling") else lines[0]
     if _VALUE_ERROR.search(text):
         first = shown_error(first)

@@ -83,7 +83,7 @@ def _forget_remote() -> None:
 def report_tasks(spark: SparkSession, report: Callable[[float], None]) -> Iterator[None]:
     """Report the share of tasks done, 0 to 1, of jobs that run within the block, from another thread.
 
-    It needs a session that is not one of Spark Connect.
+    It needs a session without Spark Connect.
     """
     is_over = threading.Event()
 
@@ -153,7 +153,7 @@ def start_java_early(options: SparkOptions) -> Iterator[SparkOptions]:
 
 @contextlib.contextmanager
 def _open_local(options: SparkOptions) -> Iterator[SparkSession]:
-    """Open a session on a driver of this process: the one of the options for the first session, else a new one."""
+    """Open a session on a driver of this process: on the driver of the options first, then on new drivers."""
     early = options.driver
     is_free = early is not None and early.options == options and not early.is_used
     with contextlib.nullcontext(early) if early and is_free else start_driver(options) as driver:
@@ -169,7 +169,7 @@ def _open_local(options: SparkOptions) -> Iterator[SparkSession]:
 
 @contextlib.contextmanager
 def open_sibling_session(session: Any) -> Iterator[Any]:
-    """Open a session in the Spark of another one, classic or of Connect, with the settings that results depend on.
+    """Open a session in the Spark of another session, classic or Connect, with the settings that results depend on.
 
     Raises:
         EngineError: Spark failed in the block.
