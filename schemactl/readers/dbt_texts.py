@@ -69,7 +69,7 @@ def with_texts_of(files: FileTree, content: Mapping[str, Any], folder: Path) -> 
             node = nodes.get(node_id) or _new_node(kind, file.path, folder)
             is_same = str(node.get("raw_code")).strip() == file.text.strip() and file.fault is None
             new_nodes[node_id] = node if is_same else _with_text(node, file.text, content)
-    # A manifest of another repository has no files here: its models are those of both sides.
+    # A manifest of another repository has no files here: both sides have the same models.
     return {**content, "nodes": new_nodes if texts_by_node.keys() & new_nodes else nodes}
 
 

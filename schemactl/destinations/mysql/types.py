@@ -147,7 +147,7 @@ def settle(column: Column) -> Column:
     """Return a column with a type of MySQL; see ``TypeSystem.settle``.
 
     A unique text gets the size that its key needs, so that it has the same type in a table without the key. A decimal
-    with a precision alone gets MySQL's scale, which is 0.
+    without a scale gets MySQL's default scale of 0.
     """
     properties = column.properties
     if column.data_type is DataType.DECIMAL and properties.get("precision") and properties.get("scale") is None:
