@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from schemactl.schema.types import Schema
 
-_WORD: Final = re.compile(r"\w+")
+_BLANKS: Final = {number: " " for number in range(128) if re.match(r"\W", chr(number))}
+"""Blanks for the characters between words: to split is faster than to match words."""
+
 _PATTERN: Final = re.compile(r"(\w+)\*(?=[`\s]|$)")
 """A name of several tables: `raw.orders_*` in BigQuery."""
 
@@ -43,15 +45,14 @@ class ReadTables:
     def _by_first_word(self) -> Mapping[str, tuple[str, ...]]:
         tables: dict[str, tuple[str, ...]] = {}
         for table in self.columns:
-            word = _WORD.search(table.casefold())
-            first_word = word.group() if word else ""
+            first_word, *_ = (*table.casefold().translate(_BLANKS).split(), "")
             tables[first_word] = (*tables.get(first_word, ()), table)
         return tables
 
     def mentioned_in(self, text: str) -> tuple[str, ...]:
         """Return the tables whose names a text contains as words, in any case, or by a pattern of names."""
         folded = text.casefold()
-        words = {"", *_WORD.findall(folded)} & self._by_first_word.keys()
+        words = {"", *folded.translate(_BLANKS).split()} & self._by_first_word.keys()
         mentioned = {table for word in words for table in self._by_first_word[word] if table.casefold() in folded}
         patterns = [
             re.compile(f"{re.escape(prefix)}.*") for prefix in (_PATTERN.findall(folded) if "*" in folded else ())
