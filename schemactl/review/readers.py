@@ -177,10 +177,20 @@ class Readership:
             tables.setdefault(use.table, []).append(use)
         return {table: tuple(uses) for table, uses in tables.items()}
 
+    @cached_property
+    def _uses_by_column(self) -> Mapping[tuple[str, str | None], tuple[Use, ...]]:
+        columns: dict[tuple[str, str | None], list[Use]] = {}
+        for use in self.uses:
+            columns.setdefault((use.table, use.column), []).append(use)
+        return {column: tuple(uses) for column, uses in columns.items()}
+
     def uses_of(self, table: str, column: str | None = None) -> tuple[Use, ...]:
         """Return the uses of a column and of ``select *``; without a column, all uses of the table."""
-        uses = self._uses_by_table.get(table, ())
-        return uses if column is None else tuple(use for use in uses if use.column == column)
+        return self._uses_by_table.get(table, ()) if column is None else self.uses_naming(table, column)
+
+    def uses_naming(self, table: str, column: str | None) -> tuple[Use, ...]:
+        """Return the uses of a column; without a column, the uses of the table that name none of its columns."""
+        return self._uses_by_column.get((table, column), ())
 
     def blind_for(self, table: str, column: str | None = None) -> tuple[Blindness, ...]:
         """Return the reasons why another reader may read a column or table unnoticed."""
@@ -303,6 +313,6 @@ class ReadersReport:
 
 def readers_of(readership: Readership, table: str, column: str | None) -> ColumnReaders:
     """Return the readers of a column; without a column, the readers of a table that name no columns."""
-    uses = tuple(use for use in readership.uses_of(table) if use.column == column)
+    uses = readership.uses_naming(table, column)
     blind = tuple(item for item in readership.blind_for(table, column) if item.column == column or column is not None)
     return ColumnReaders(table, column, readership.answer(table, column), uses, blind)
