@@ -101,6 +101,16 @@ def test_a_table_without_rows_reports_its_columns(tmp_path: Path, put: Callable[
     assert len(tree(tmp_path / "warehouse" / "orders")) == 1
 
 
+def test_a_merged_table_without_rows_reports_its_columns(tmp_path: Path, put: Callable[..., None]) -> None:
+    put(
+        shop(orders({"id": {"data_type": "bigint", "primary_key": True}}, write_disposition="merge")),
+        "1",
+        {"orders": []},
+    )
+    catalogue = destination.read_catalogue(f"parquet:{tmp_path}/warehouse")
+    assert "id" in catalogue.schema.tables["orders"].columns
+
+
 def test_a_dataset_has_a_folder_of_its_own_where_one_is_named(tmp_path: Path) -> None:
     made = package(tmp_path / "staged", shop(orders()), "1", {"orders": [order(1)]})
     destination.load(f"parquet:{tmp_path}/w?dataset=sales", made, quiet)

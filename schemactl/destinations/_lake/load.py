@@ -79,17 +79,11 @@ class FilesLoad(Load[TableChange[T]], Generic[T]):
         }
         if chain.is_merged:
             merged = merge_chain(chain, self.package.inserted_at, tables, self.prefix)
-            changes = (TableChange(tables[name], added, removed) for name, added, removed in merged)
-        else:
-            changes = (
-                TableChange(
-                    table,
-                    self.add_files(table, chain.staged.get(name), chain),
-                    table.files() if chain.is_replaced else (),
-                )
-                for name, table in tables.items()
-            )
-        yield from (change for change in changes if change.added or change.removed)
+            yield from (TableChange(tables[name], added, removed) for name, added, removed in merged)
+            return
+        for name, table in tables.items():
+            added = self.add_files(table, chain.staged.get(name), chain)
+            yield TableChange(table, added, table.files() if chain.is_replaced else ())
 
 
 @dataclass(slots=True)
@@ -166,7 +160,8 @@ class LakeLoad(FilesLoad[LakeTable]):
 
     def commit(self, staged: Sequence[TableChange[LakeTable]]) -> None:
         for change in staged:
-            change.table.commit(change.added, change.removed, self.journal.load_id)
+            if change.added or change.removed:
+                change.table.commit(change.added, change.removed, self.journal.load_id)
         self.lake.finish(self.package)
 
     def restore(self, error: BaseException) -> None:
