@@ -165,7 +165,7 @@ def test_a_table_of_ours_is_left_by_naming_another_one_for_the_value() -> None:
     ("asked", "message"),
     [
         ({"table_per_file": True}, "`--table-by` and `--table-per-file` do not go together"),
-        ({"others": (("a", "b.jsonl"),)}, "`--table-by` and `--table TABLE=SOURCE`"),
+        ({"table_sources": (("a", "b.jsonl"),)}, "`--table-by` and `--table TABLE=SOURCE`"),
         ({"sources": ("a.evidence.json",)}, "is evidence of one table"),
     ],
 )
