@@ -306,7 +306,7 @@ def _number(number: Number, text: str, start: int, parsed: _Parsed) -> int:  # n
         if value == 0:
             raise _Failed
         value = -value
-    # A plus comes before a number that is longer than the pattern, and before no other.
+    # Only a number that is longer than the pattern has a plus sign.
     elif number.sign is Sign.EXCEEDS_PAD and (end - start > number.least) != (sign == "+"):
         raise _Failed
     if number.is_reduced and not sign and end - start == 2:

@@ -34,7 +34,7 @@ class Date:
 class Decimal:
     """A number of ``precision`` digits, ``scale`` of them after the point; no ``formatters``: BigDecimal's own form.
 
-    ``decimal_separator``, which Arc lacks, says how numbers are written: ``,`` for 1.234,5 and 1 234,5.
+    ``decimal_separator``, which Arc lacks, sets how numbers are written: ``,`` for 1.234,5 and 1 234,5.
     """
 
     precision: int

@@ -61,7 +61,7 @@ class DraftedField:
 
 
 class DateOrder(StrEnum):
-    """Which of day and month comes first in dates that are numbers."""
+    """The order of day and month in numeric dates."""
 
     DAY_FIRST = "day-first"
     MONTH_FIRST = "month-first"

@@ -1,4 +1,4 @@
-"""Match the columns of a source with the fields of a typing, and give the columns that they become."""
+"""Match the columns of a source with the fields of a typing, and return the resulting columns."""
 
 from __future__ import annotations
 

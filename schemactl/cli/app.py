@@ -70,7 +70,7 @@ Exit codes:  0 done, 1 findings, 2 bad input, 3 Spark or destination failed
 
 
 _ENDINGS = (SystemExit, GeneratorExit, typer.Exit, typer.Abort)
-"""Exceptions that would end the process, or the reading of the command line, with a code that no command has given."""
+"""Exceptions that would end the process, or parsing of the command line, with an exit code that no command has set."""
 
 
 class UnfinishedCommand(SchemactlError):

@@ -1,4 +1,4 @@
-"""Makes a typer command of a dataclass of options; options that are not given stay None: `settings` fills them in."""
+"""Makes a typer command of a dataclass of options; missing options stay None: `settings` fills them in."""
 
 from __future__ import annotations
 

@@ -334,7 +334,7 @@ def _converted(spec: OptionSpec, value: Any, origin: str, location: Location | N
 
 
 def read_flag(value: Any, origin: str, location: Location | None) -> bool:
-    """Return whether a value of settings or of the environment says yes."""
+    """Return whether a value of settings or of the environment is true."""
     text = str(value)
     if is_true(text) or text.strip().lower() in FALSE:
         return is_true(text)
@@ -342,7 +342,7 @@ def read_flag(value: Any, origin: str, location: Location | None) -> bool:
 
 
 def is_true(text: str) -> bool:
-    """Return whether a text says yes, in one of the spellings that environment variables use."""
+    """Return whether a text means true, in one of the spellings that environment variables use."""
     return text.strip().lower() in TRUE
 
 

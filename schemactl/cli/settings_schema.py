@@ -84,7 +84,7 @@ def settings_schema(commands: Mapping[str, type[Any]]) -> dict[str, Any]:
 
 
 def project_schema(commands: Mapping[str, type[Any]]) -> dict[str, Any]:
-    """Return the JSON Schema of ``[tool.schemactl]`` in a ``pyproject.toml``, which says nothing of the rest of it."""
+    """Return the JSON Schema of ``[tool.schemactl]`` in a ``pyproject.toml``, which allows any other content."""
     tool = {"type": "object", "properties": {"schemactl": settings_schema(commands)}}
     return {
         "$schema": DIALECT,

@@ -172,7 +172,7 @@ def _is_terminal(stream: TextIO, environ: Mapping[str, str]) -> bool:
 
 
 def make_streams_safe() -> None:
-    """Let text that the terminal's encoding lacks come out escaped; a stream that the caller closed is an empty one."""
+    """Escape text that the terminal's encoding lacks; replace a stream that the caller closed by an empty stream."""
     sys.stdin = sys.stdin or _empty_stream("r")
     sys.stdout = sys.stdout or _empty_stream("w")
     sys.stderr = sys.stderr or _empty_stream("w")

@@ -266,7 +266,7 @@ class _Window:
         self.text = self.text[end:]
 
     def take_blanks(self) -> None:
-        """Forget blanks; afterwards a character comes first, or the file is at its end."""
+        """Skip blanks, so that the window starts with a character or the file ends."""
         self.take(len(self.text) - len(self.text.lstrip(BLANKS)))
         while not self.text and not self.is_last:
             self.grow()

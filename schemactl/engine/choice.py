@@ -38,7 +38,7 @@ _PACKAGES: Final[Mapping[str, tuple[str, str]]] = {"local": ("pyarrow", "240 MB"
 
 
 class EngineName(StrEnum):
-    """The engines by the names that users give them."""
+    """The engines by their names in options."""
 
     SPARK = "spark"
     LOCAL = "local"

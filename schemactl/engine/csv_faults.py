@@ -215,7 +215,7 @@ def walk_faults(text: Iterable[str], path: str, header: CsvHeader) -> CsvFaults:
     count = 0
     gaps: list[int] = []
     for number, row in enumerate(walk_rows(chain([first], lines), header.separator, header.skipped_lines + 1)):
-        # As many rows before this one are records as its number says, the header left out.
+        # The number of records before this row is its number without the header.
         gaps += [max(number - header_rows, 0)] * (row.row - number - (1 - header_rows) - len(gaps))
         for cell in row.broken:
             if cell.is_harmless:

@@ -50,7 +50,7 @@ class CsvHeader:
 
     @property
     def skipped_lines(self) -> int:
-        """How many lines come before the first row."""
+        """The number of lines before the first row."""
         return int(self.is_stated)
 
 

@@ -120,7 +120,7 @@ def _without_secrets(file: Input) -> Input:
 
 
 def _file_path(source: str) -> str:
-    """Return the path of an address ``file:///...``; any other source as it is (RFC 8089)."""
+    """Return the path of an address ``file:///...`` (RFC 8089); any other source unchanged."""
     return unquote(source.removeprefix("file://")) if source.startswith("file:///") else source
 
 

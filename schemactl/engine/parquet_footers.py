@@ -1,4 +1,4 @@
-"""Statements of Parquet files about their columns that Spark does not read: files that differ in them come apart."""
+"""Reads column types from Parquet footers that Spark does not read, so that files that differ are read separately."""
 
 from __future__ import annotations
 

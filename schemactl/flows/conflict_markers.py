@@ -78,7 +78,7 @@ def _messages(text: str, conflicts: Sequence[Conflict], path: str) -> Iterator[t
 def _line_of(document: Document, conflict: Conflict) -> int | None:
     location = document.locate(*conflict.keys)
     if location.line is None or location == document.locate(*conflict.keys[:-1]):
-        return None  # the text lacks it, and what would hold it is located
+        return None  # the text lacks it, so its parent is located
     return location.line - 1
 
 

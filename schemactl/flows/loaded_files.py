@@ -72,7 +72,7 @@ class FileLedger:
         return not is_seen
 
     def has(self, source: Input) -> bool:
-        """Return whether a load has loaded a file as it is now, under the same path."""
+        """Return whether a load has loaded the current version of a file, under the same path."""
         entry = self._find(_ledger_path(source))
         return entry is not None and _is_same(source, entry)
 
@@ -94,7 +94,7 @@ class FileLedger:
         return None
 
     def is_loaded(self, source: Input) -> bool:
-        """Return whether a load has loaded a file as it is now, under this path or another path to it.
+        """Return whether a load has loaded the current version of a file, under this path or another path to it.
 
         Raises:
             InputError: size and age of the file are unknown.
@@ -278,7 +278,7 @@ class NewFiles:
 def find_new(
     table_inputs: Sequence[TableInput], ledger: FileLedger, before: Schema, changed: Changed | None = None
 ) -> NewFiles:
-    """Return the data without files that earlier loads have loaded as they are now.
+    """Return the data without files whose current version earlier loads have loaded.
 
     A file that has changed since, or was loaded under another path, is loaded as ``changed`` says; by default into
     tables that find its rows by a key, and else it fails. A table that is replaced gets all of its files as soon as one

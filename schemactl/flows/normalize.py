@@ -350,7 +350,7 @@ def _widen_pending(call: Call) -> bool:
 
 
 def _find_new_data(call: Call, load_ids: frozenset[str]) -> Call:
-    """Return a call with the data of files that the loads in the destination have not loaded as they are now.
+    """Return a call with the data of files whose current version no load in the destination has loaded.
 
     The listing leaves these files out one by one, so a million of them take no memory.
     """

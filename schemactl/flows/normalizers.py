@@ -44,7 +44,7 @@ def check_conventions(document: Document) -> None:
 
 
 def _check_naming_kept(opened: Opened, schema: Schema) -> None:
-    """Refuse another naming convention for tables that hold data: each name that it changes would be a second column.
+    """One of the two files has the previous convention.
 
     dlt refuses it if its configuration names another convention (docs/dlt.md §1.5), and does not check whether a file
     was edited. One of the two files says the convention that there was before.

@@ -1,4 +1,4 @@
-"""``schemactl rejects replay``: load the records of rejects by the schema as it is now, each once.
+"""``schemactl rejects replay``: load the records of rejects by the current schema, each once.
 
 The records are written to files, which are loaded like any data; a record keeps the place that it first came from, so
 its rows get the keys that they would have had (``RecordOrigin``). The load marks the rejects in its own commit, under
@@ -203,7 +203,7 @@ def _find_records(
 
 
 def _find_orphans(store: RejectStore, records: Mapping[str, _Record]) -> set[str]:
-    """Return the records that were loaded in part with a row that is gone, or has come with another load since."""
+    """Return the records that were loaded in part with a row that was deleted, or loaded again since."""
     names = SystemNames(naming_of(store.schema))
     keys_by_table: dict[str, dict[str, list[str]]] = {}
     for record_id, record in records.items():

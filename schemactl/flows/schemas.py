@@ -172,7 +172,7 @@ def _choose(imported: Document | None, exported: Document | None) -> tuple[Schem
 
 
 def _with_selection_of(stored: Schema, adopted: Schema) -> Schema:
-    """Return the adopted schema with the remembered selection of records, on which an edit says nothing."""
+    """Return the adopted schema with the saved selection of records, which edits do not contain."""
     if SETTING not in stored.settings or SETTING in adopted.settings:
         return adopted
     return bump(replace(adopted, settings={**adopted.settings, SETTING: stored.settings[SETTING]}))

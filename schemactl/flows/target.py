@@ -98,7 +98,7 @@ class MigrationTarget(Target):
     def decide_rewrites(
         self, session: MigrationSession, plan: MigrationPlan, tables: Mapping[str, Table], done: int = 0
     ) -> MigrationPlan:
-        """Return a plan that says which of its steps one rewrite of their table does; see ``with_rewrites``."""
+        """Return a plan with the groups of steps that one rewrite of their table does; see ``with_rewrites``."""
         abilities, stored = self.destination.ABILITIES, self.destination.stored
         return with_rewrites(plan, tables, abilities, stored, session.render_rewrite, done)
 

@@ -66,7 +66,7 @@ class ReadableFormat(Format, Protocol):
 
 
 class UnnamedFormat(Format, Protocol):
-    """A module whose files do not say which naming convention a schema has."""
+    """A module whose files do not contain the naming convention of a schema."""
 
     def read(self, text: Any, path: str, naming: Naming | None = None) -> Document:
         """Return the schema in ``text`` as ``ReadableFormat`` does, named by a convention: that of new schemas."""

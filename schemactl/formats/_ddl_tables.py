@@ -34,7 +34,7 @@ _WORDS: Final = {"nulls": "NULLS NOT DISTINCT"}
 """SQL words of constraint options, by sqlglot's name, if they differ."""
 
 _NOT_ENFORCED: Final = frozenset(("bigquery", "snowflake", "databricks"))
-"""Dialects whose keys are not enforced unless they say so."""
+"""Dialects whose keys are only enforced if declared so."""
 
 _DEFAULT_CLAUSES: Final = {
     "clickhouse": frozenset(("ENGINE=MERGETREE", "ENGINE=MERGETREE()", "SETTINGS ALLOW_NULLABLE_KEY = 1")),
@@ -456,7 +456,7 @@ def _clustered_columns(constraint: Any) -> list[exp.Expression] | None:
 
 
 def _columns_in(node: exp.Expression) -> list[str] | None:
-    """Return the columns that a clause names, a time also by its day; None if it says more than their names."""
+    """Return the columns that a clause names, a time also by its day; None if it contains more than names."""
     from sqlglot import exp
 
     nodes: Sequence[exp.Expression]

@@ -25,7 +25,7 @@ _LONGEST: Final = 80
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """One thing that a file does not say, or says otherwise.
+    """Information that a file lacks, or expresses differently.
 
     Attributes:
         path: ``table.column``, a table, or empty for the schema.

@@ -245,7 +245,7 @@ class _Parser:
     def _declare(
         self, holder: Message, label: str, comment: str, type_name: str, key: str = "string", depth: int = 0
     ) -> None:
-        """Add the field whose name comes next to a message."""
+        """Add the field with the next name to a message."""
         name = self._word()
         self._mark("=")
         number = self._next()

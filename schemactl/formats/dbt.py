@@ -57,7 +57,7 @@ _PASSED: Final = frozenset((
     "docs", "access", "group", "freshness", "loaded_at_field", "loaded_at_query", "loader", "quoting", "overrides",
     "defined_in", "latest_version", "time_spine",
 ))  # fmt: skip
-"""Properties of tables that say nothing of a schema."""
+"""Properties of tables that do not describe a schema."""
 _TABLE_READ: Final = _PASSED | {
     "name", "identifier", "alias", "description", "meta", "config", "columns", "data_tests", "tests", "constraints",
 }  # fmt: skip
@@ -65,7 +65,7 @@ _LAYOUT: Final = (
     "partition_by", "partitions", "partitioned_by", "cluster_by", "liquid_clustered_by", "clustered_by", "sort",
     "sort_type", "dist", "order_by", "primary_key", "unique_key", "indexes", "ttl",
 )  # fmt: skip
-"""Configurations that say something of a table which is not read."""
+"""Configurations that describe a table but are not read."""
 _TESTS_READ: Final = ("not_null", "unique", "accepted_values", "relationships")
 _CONSTRAINTS_READ: Final = ("not_null", "unique", "primary_key", "foreign_key")
 
@@ -262,7 +262,7 @@ class DbtFile:
             reference = _reference(names, target, relations)
             if reference is None:
                 losses.append(Loss(relation.table, "references", target))
-            elif reference not in references:  # a test and a constraint may say the same
+            elif reference not in references:  # a test and a constraint may be equal
                 references.append(reference)
         properties: dict[str, Any] = {"references": references} if references else {}
         if mapping(mapping(native.get("config")).get("contract")).get("enforced") is True:
@@ -275,7 +275,7 @@ class DbtFile:
 
 
 ForeignKey = tuple[list[str], dict[str, Any]]
-"""Columns, and the test or the constraint that says which columns they refer to."""
+"""Columns, and the test or the constraint with the columns that they refer to."""
 
 
 def _without_relationships(column: Mapping[str, Any]) -> dict[str, Any]:

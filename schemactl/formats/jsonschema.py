@@ -86,7 +86,7 @@ _OWN: Final[Shapes] = {
 
 
 def recognises(text: str) -> bool:
-    """Return whether a text looks as a JSON Schema: it says so, or describes an object by its properties."""
+    """Return whether a text looks like a JSON Schema: it declares it, or describes an object by its properties."""
     return (
         "json-schema.org" in text
         or re.search(r'^\s*\{(?=.*"type"\s*:\s*"object")(?=.*"properties"\s*:)', text, re.DOTALL) is not None

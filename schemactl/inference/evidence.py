@@ -89,7 +89,7 @@ class ClassEvidence:
 
     @property
     def is_constant(self) -> bool:
-        """Whether all values are one, as far as it is known: integers past 2**53 and their ranges are not exact."""
+        """Whether all values are equal, as far as known: integers past 2**53 and their ranges are not exact."""
         if not self.examples or self.varies:
             return False
         if self.least is None or self.greatest is None:

@@ -81,7 +81,7 @@ def _respelled(tables: Sequence[TableFinding], resolution: Resolution) -> Iterat
         for name, path in named:
             key = ".".join(step for step in path if step is not None)
             letters = {letter for letter in key.lower() if letter.isalpha()}
-            # dlt writes `x` for a character at the end that is no letter: `Price ($)` is `pricex`.
+            # dlt writes `x` for a character at the end that is not a letter: `Price ($)` is `pricex`.
             has_other_end = name.endswith("x") and not key.lower().endswith("x")
             if has_other_end or not letters <= {*name.lower(), *ascii_letters}:
                 yield f"`{key}` is `{name}`"

@@ -50,7 +50,7 @@ class Chunk:
     originals: Sequence[bytes] | None = None
 
     def record_text(self, index: int) -> str:
-        """Return a record as JSON, as it is in the data."""
+        """Return a record as JSON, unchanged."""
         if self.originals is not None:
             return self.originals[index].decode("utf-8", "replace")
         return str(coerce(self.whole_documents[index], DataType.JSON, DataType.TEXT))

@@ -168,7 +168,7 @@ def text_of(value: Any) -> str:
 
 
 def _is_kept(values: KindValues, coerced: pa.Array, column: Column) -> pa.Array:
-    """Return whether values of a column's own type are stored there as they are."""
+    """Return whether values of a column's own type are stored unchanged."""
     match column.data_type:
         case DataType.DECIMAL:
             originals = values.array.to_pylist() if values.array is not None else values.listed

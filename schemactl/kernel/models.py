@@ -354,7 +354,7 @@ class Validator:
                 valid_indexes.append(index)
             except ValidationError as error:
                 errors[index] = list(error.errors(include_url=False))
-            except Exception as error:  # as above: the document is rejected, and says why
+            except Exception as error:  # as above: the document is rejected with the reason
                 message = f"{type(error).__name__}: {error}"
                 errors[index] = [{"type": "value_error", "loc": (), "msg": message, "input": piece.documents[index]}]
         return models, valid_indexes

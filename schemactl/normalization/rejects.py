@@ -143,7 +143,7 @@ class RejectFilter:
 
     @property
     def is_narrow(self) -> bool:
-        """Whether it says more than a state."""
+        """Whether it contains more than a state."""
         return any(
             (
                 self.record_ids,

@@ -17,7 +17,7 @@ def is_scalar(value: Any) -> bool:
 
 
 def has_backfill(column: Column) -> bool:
-    """Return whether a schema says which value a column of stored rows gets."""
+    """Return whether a schema sets the value of a column in stored rows."""
     return is_scalar(column.properties.get(BACKFILL))
 
 

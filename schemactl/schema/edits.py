@@ -27,7 +27,7 @@ from schemactl.schema.variants import VariantGroup, find_variants, folded_type, 
 SOURCE_NAMES: Final = "x-source-names"
 """Property of a root table: the names of keys in the data, by their paths."""
 
-"""The setting that says which changes data can make; tables have it, too."""
+"""The setting with the changes that data can make; tables have it, too."""
 
 _SIZES: Final = ("precision", "scale", "timezone")
 

@@ -19,7 +19,7 @@ _NUMBERS: Final = (DataType.BIGINT, DataType.DOUBLE, DataType.DECIMAL, DataType.
 
 
 def find_faults(schema: Schema, is_elsewhere: Callable[[str], bool]) -> Iterator[Finding]:
-    """Yield the faults of a schema; ``is_elsewhere`` says whether another schema has a table."""
+    """Yield the faults of a schema; ``is_elsewhere`` tells whether another schema has a table."""
     for table in schema.tables.values():
         for column in table.columns.values():
             yield from _of_column(column, table.name)

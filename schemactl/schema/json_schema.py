@@ -202,7 +202,7 @@ def file_schema() -> dict[str, Any]:
     properties["settings"] = _described(properties["settings"], _SETTINGS_WORDS, SETTINGS_HINTS)
     table = _described(properties["tables"]["additionalProperties"], _TABLE_WORDS, TABLE_HINTS)
     column = _described(table["properties"]["columns"]["additionalProperties"], _COLUMN_WORDS, COLUMN_HINTS)
-    # A file by hand may say nothing of a table or column but its name.
+    # A file by hand may contain only the name of a table or column.
     optional = {"type": ["object", "null"]}
     properties["tables"] |= {**optional, "additionalProperties": {**table, **optional}}
     table["properties"]["columns"] |= {**optional, "additionalProperties": {**column, **optional}}

@@ -34,7 +34,7 @@ def is_dlts_own(name: str) -> bool:
 
 
 def is_declared_new(properties: Properties) -> bool:
-    """Return whether ``x-renamed-from: []`` says that a table or column had no other name: no guess is made then."""
+    """Return whether ``x-renamed-from: []`` declares that a table or column had no other name, so no guess is made."""
     return properties.get(RENAMED_FROM) == []
 
 

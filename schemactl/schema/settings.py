@@ -105,7 +105,7 @@ class Settings:
 
     @classmethod
     def of(cls, section: Mapping[str, Any]) -> Settings:
-        """Read the section as it is stored."""
+        """Read the stored section."""
         hints = section.get("default_hints") or {}
         preferred = section.get("preferred_types") or {}
         return cls(

@@ -17,7 +17,7 @@ from schemactl.schema.widening import type_properties, widened_types
 
 
 def home_of(variant: Column, table: Table, naming: Naming) -> Column | None:
-    """Return the column that a variant was made for, also by way of another variant; None if its name says of none."""
+    """Return the column that a variant was made for, also by way of another variant; None for other names."""
     passed_names = {variant.name}
     column, home = base_of(variant, table, naming), None
     while column is not None and column.name not in passed_names:

@@ -63,7 +63,7 @@ Node = Scalar | Sequence | Mapping | Alias
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A text and where it comes from; counts lines for messages."""
+    """A text and its origin; counts lines for messages."""
 
     path: str
     text: str
@@ -183,7 +183,7 @@ IsOrdered = Callable[[Keys], bool]
 
 
 def same(old: Any, new: Any, is_ordered: IsOrdered, keys: Keys = ()) -> bool:
-    """Return whether two values say the same; a bool is not a number, an integer no float."""
+    """Return whether two values are equal; a bool differs from a number, an integer from a float."""
     if isinstance(old, dict) and isinstance(new, dict):
         if old.keys() != new.keys() or (is_ordered(keys) and list(old) != list(new)):
             return False

@@ -100,7 +100,7 @@ def _stray_tab(text: str, quoted: list[Span]) -> int | None:
     return None
 
 
-# Where PyYAML was built without libyaml, its own parser gives the same events, twenty times as slowly.
+# If PyYAML was built without libyaml, its own parser yields the same events, twenty times as slowly.
 _LOADER: Any = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
 
 _TAG_PREFIX = "tag:yaml.org,2002:"

@@ -27,7 +27,7 @@ from schemactl.errors import ExitCode
 class CommandModule(Protocol):
     """A module in `schemactl.cli.commands`.
 
-    A package there is a group: its modules are its commands, its ``Options`` all that a settings file may say of them.
+    A package there is a group: its modules are its commands, its ``Options`` all their settings in a file.
     """
 
     __doc__: str | None

@@ -265,7 +265,7 @@ def _plain(value: Any) -> Any:
     """Return the value of a setting as JSON data."""
     if not isinstance(value, list):
         return value
-    # A silence of one finding comes with the change that it accepts.
+    # A silence of a finding is part of the change that it accepts.
     items = [item for item in value if not isinstance(item, SettingsTable) or "fingerprint" not in item.values]
     tables = [item.values if isinstance(item, SettingsTable) else item for item in items]
     return [_redacted(item) if isinstance(item, Mapping) else item for item in tables]

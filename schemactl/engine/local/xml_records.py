@@ -24,7 +24,7 @@ _SPACES: Final = "\t\n\r "
 
 
 class Kind(Enum):
-    """The kinds of nodes that columns come from."""
+    """The kinds of nodes that become columns."""
 
     ATTRIBUTE = "attribute"
     ELEMENT = "element"
@@ -76,7 +76,7 @@ class Shape:
 
 @dataclass(slots=True)
 class _OpenElement:
-    """An element of a record whose end is to come, with the names of its elements and its texts so far.
+    """An open element of a record, with the names of its elements and its texts so far.
 
     Attributes:
         text_count: texts that are not blank; comments and elements divide texts.
@@ -257,7 +257,7 @@ _UNKNOWN: Final = _Layout.of(())
 
 @dataclass(slots=True)
 class _OpenObject:
-    """An element of a record whose end is to come, with its values and texts so far."""
+    """An open element of a record, with its values and texts so far."""
 
     layout: _Layout
     values: dict[str, Any]

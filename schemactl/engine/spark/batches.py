@@ -25,7 +25,7 @@ from schemactl.kernel.partitions import Gaps
 from schemactl.schema.paths import ELEMENT, Path
 
 FAULT: Final = "__schemactl_fault"
-"""The column of ``Texts.frame`` that says why a row is bad, null for a good one."""
+"""The column of ``Texts.frame`` with the reason why a row is bad, null for a good row."""
 
 _PASSED_TYPES: Final = (
     T.StringType, T.BooleanType, T.ByteType, T.ShortType, T.IntegerType, T.LongType, T.FloatType, T.DoubleType,

@@ -110,7 +110,7 @@ def _read_goal(request: ApplyRequest) -> Goal:
 def _apply(
     state: DestinationState, goal: Goal, request: ApplyRequest, report: PlanReport, progress: Progress
 ) -> ApplyReport:
-    """Run the plan that was agreed on, if the destination is still as it was shown."""
+    """Run the agreed plan, if the destination has not changed since it was shown."""
     plan, session = report.plan, state.session
     if state.unfinished is not None:
         is_same = (plan, report.done) == resume_plan(state, state.unfinished)

@@ -52,7 +52,7 @@ def plan_in(migration: Migration, target: MigrationTarget) -> DialectPlan:
 
 
 def unbound_plan(migration: Migration, target: MigrationTarget, plan_place: Place) -> MigrationPlan:
-    """Return a migration as it is in the folder, for a destination that it cannot be bound to yet."""
+    """Return a migration unchanged, for a destination that it cannot be bound to yet."""
     plan = plan_in(migration, target)
     unbound = MigrationPlan(plan_place, migration.schema, (), "", plan.steps, plan.notes, migration.mark)
     return with_own(unbound, plan.own)

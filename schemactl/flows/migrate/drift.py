@@ -125,7 +125,7 @@ def complete_tables(schema: Schema) -> tuple[Table, ...]:
 
 
 def misplaced_values(state: DestinationState) -> tuple[Misplaced, ...]:
-    """Return the values that runs since the last baseline have left under wrong names: a baseline says all is right."""
+    """Return the values that runs since the last baseline have left under wrong names; a baseline resets them."""
     misplaced: dict[ColumnPlace, Misplaced] = {}
     for run in state.runs:
         if not run.plan:

@@ -98,7 +98,7 @@ def find_status(
 
 
 def stored_variants(state: DestinationState, schema: Schema | None, *, looks_at_rows: bool) -> Iterator[StoredVariant]:
-    """Yield the variant columns of a destination by table, if a schema says which naming convention made them."""
+    """Yield the variant columns of a destination by table, if a schema sets their naming convention."""
     known_schemas = [known for known in (state.ledger_schema, schema) if known is not None]
     if not known_schemas:
         return
@@ -137,7 +137,7 @@ def stated(schema: Schema) -> Version:
 
 
 def past_run(session: MigrationSession, run: Run) -> PastRun:
-    """Return a run with how far it has come."""
+    """Return a run with its progress."""
     records = session.steps(run.run_id)
     return PastRun(run, sum(record.state is StepState.DONE for record in records), len(records))
 
@@ -206,7 +206,7 @@ def verify(request: VerifyRequest, progress: Progress | None = None) -> VerifyRe
         disagreements = []
         checked_names = {target.destination.NAMES.fold(table.name) for table in complete_tables(schema)}
         for table in state.catalogue.schema.tables:
-            # The files of a table may say different things, which their catalog does not show.
+            # The files of a table may contradict each other, which their catalog does not show.
             disagreement = (
                 session.disagreement(table) if target.destination.NAMES.fold(table) in checked_names else None
             )

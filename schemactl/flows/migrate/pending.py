@@ -25,7 +25,7 @@ from schemactl.store.text import replace_file
 
 
 def stand(path: Path, to: str | None) -> FolderStanding:
-    """Return how far a destination has come; nothing is written."""
+    """Return the position of a destination in the folder; nothing is written."""
     folder = sound_folder(path)
     return _find_ahead(folder, migratable(to))[0]
 
@@ -151,7 +151,7 @@ def apply_folder(
 
 
 def _find_ahead(folder: Folder, target: MigrationTarget) -> tuple[FolderStanding, tuple[Migration, ...]]:
-    """Return how far a destination has come, and the migrations that it does not have yet."""
+    """Return the position of a destination in the folder, and the migrations that it does not have yet."""
     last = folder.last
     if last is None:
         raise InputError(

@@ -181,7 +181,7 @@ def check_plan(
 
 
 def refuse_moved(*, is_saved: bool) -> PlanBlocker:
-    """Return that the destination is not as it was when the plan was made; ``is_saved``: by an earlier command."""
+    """Return the blocker for a destination that has changed; ``is_saved`` if an earlier command made the plan."""
     again = "create a new plan: `schemactl migrate plan REF --to DEST --out FILE`"
     hint = again if is_saved else "another session changed it: run the command again"
     return PlanBlocker(BlockerKind.MOVED, "the destination has changed since the plan was created", hint)

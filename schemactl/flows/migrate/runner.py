@@ -158,7 +158,7 @@ class Runner:
             run.record_at_once()
 
     def run_one_by_one(self) -> None:
-        """Run one batch after the other; each is kept when it is done, and the ledger says so.
+        """Run the batches in order; commit each when it is done, and record it in the ledger.
 
         Raises:
             StepBlocked: stored values block the first step.
@@ -264,7 +264,7 @@ class Runner:
 
 
 def halfway(error: DestinationError, message: str, hint: str) -> DestinationError:
-    """Return the error of a step with how far the run has come, and the ways on from there."""
+    """Return the error of a step with the progress of the run, and the ways to continue."""
     return DestinationError(f"{message}: {error.message}", hint=f"{error.hint}; {hint}" if error.hint else hint)
 
 

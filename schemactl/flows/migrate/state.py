@@ -118,7 +118,7 @@ def read_state(
 
 
 def earlier_names(state: DestinationState) -> frozenset[tuple[str, str | None]]:
-    """Return the names of the last schemas in the ledger.
+    """Columns that an earlier schema had and the tables still have were left out when the schema lost them.
 
     What one of them had and the tables still have was left out when the schema lost it.
     """

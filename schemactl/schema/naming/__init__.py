@@ -25,7 +25,7 @@ __all__ = ["CONVENTIONS", "Convention", "Naming", "convention_name", "load_namin
 
 
 def unchanged(identifier: str) -> str:
-    """Return ``identifier`` as it is."""
+    """Return ``identifier`` unchanged."""
     return identifier
 
 
@@ -256,7 +256,7 @@ def _is_trusted(path: str) -> bool:
 
 
 def convention_name(reference: str) -> str:
-    """Return the name of a built-in convention for dlt's ways to write it, any other reference as it is.
+    """Return the name of a built-in convention for dlt's ways to write it, any other reference unchanged.
 
     >>> convention_name("dlt.common.normalizers.naming.direct"), convention_name("acme.shouting")
     ('direct', 'acme.shouting')

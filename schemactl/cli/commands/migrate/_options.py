@@ -121,7 +121,7 @@ class WritingOptions(MigrateOptions):
 
     @property
     def protected_name(self) -> str | None:
-        """The name that settings give the destination, where they protect it."""
+        """The name of the destination in the settings, if they protect it."""
         settings = self.named_destination[0].values if self.named_destination else {}
         return str(settings["name"]) if settings.get("protected") is True else None
 

@@ -183,7 +183,7 @@ def _reading_note(error: BaseException) -> str:
 
 
 def explain_start(message: str, log: Path) -> SchemactlError:
-    """Return the error for a Java process that ended before Spark ran; its log may say more than ``message``."""
+    """Return the error for a Java process that ended before Spark ran; its log may contain more than ``message``."""
     text, log_hint = _tail(log), f"Spark's log: {log}"
     if (translated := _translate(_START_KINDS, text, message, log_hint)) is not None:
         return translated

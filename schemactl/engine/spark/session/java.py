@@ -72,7 +72,7 @@ def find_java(environment: Mapping[str, str] | None = None) -> Java:
 
 
 def describe_java(environment: Mapping[str, str] | None = None) -> str:
-    """Return the Java that Spark would run on, as far as files say: this starts none."""
+    """Return the Java that Spark would use, read from files without starting Java."""
     for origin, path in _candidates(os.environ if environment is None else environment):
         executable = _executable_at(path)
         if executable is None:

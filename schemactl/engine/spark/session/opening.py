@@ -138,7 +138,7 @@ def open_session(options: SparkOptions, progress: Progress = no_progress) -> Ite
 
 @contextlib.contextmanager
 def start_java_early(options: SparkOptions) -> Iterator[SparkOptions]:
-    """Start Java ahead of the session that a command opens: it comes up while the command reads its files.
+    """Start Java ahead of the session that a command opens, while the command reads its files.
 
     Yields:
         The options to open the session with, within the block.
