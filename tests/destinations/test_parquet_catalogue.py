@@ -55,7 +55,6 @@ def test_each_folder_is_a_table_as_its_last_file_has_it(tmp_path: Path) -> None:
         (pa.timestamp("ns", "UTC"), {"data_type": "timestamp", "precision": 9}),
         (pa.time32("ms"), {"data_type": "time", "precision": 3}),
         (pa.date32(), {"data_type": "date"}),
-        (pa.binary(4), {"data_type": "binary", "precision": 4}),
         (pa.list_(pa.int32()), {"x-database-type": "list<element: int32>"}),
     ],
 )
@@ -63,6 +62,13 @@ def test_types_are_dlts_or_kept_as_they_are(tmp_path: Path, kind: pa.DataType, e
     put(tmp_path / "t" / "1.parquet", x=kind)
     assert tables(f"parquet:{tmp_path}") == {"t": [{"name": "x", **expected}]}
     assert destination.stored(Column("x", {**expected, "nullable": False})) == expected
+
+
+def test_a_length_of_bytes_is_read_and_not_compared(tmp_path: Path) -> None:
+    put(tmp_path / "t" / "1.parquet", x=pa.binary(4))
+    fixed = {"data_type": "binary", "precision": 4}
+    assert tables(f"parquet:{tmp_path}") == {"t": [{"name": "x", **fixed}]}
+    assert destination.stored(Column("x", fixed)) == {"data_type": "binary"}
 
 
 def test_a_folder_of_datasets(tmp_path: Path) -> None:
