@@ -45,12 +45,12 @@ class ScanReader:
         options = self.scan.options
         return options.task is None and options.dispatch is None and options.model is None
 
-    def count_unfit(self, paths: tuple[DataPath, ...], target: FullType) -> Tally:
-        """Count the scalars at some paths that do not survive a type."""
+    def count_unfit(self, paths: tuple[DataPath, ...], target: FullType, kinds: frozenset[str]) -> Tally:
+        """Count the scalars of some kinds at some paths that do not survive a type."""
         from schemactl.engine.scan import recount
         from schemactl.kernel.recount import Scalars
 
-        scan, questions = self.scan, [Scalars(paths, target)]
+        scan, questions = self.scan, [Scalars(paths, target, kinds)]
         null_values = scan.options.null_values
         (tally,) = recount(self.engine, scan.inputs, Sample(), questions, self.progress, null_values)
         return tally

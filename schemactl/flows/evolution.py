@@ -30,9 +30,9 @@ from schemactl.inference.findings import find_collisions, find_files, find_nulls
 from schemactl.inference.fitting import Fitted
 from schemactl.inference.lineage import Lineage, lineage_of
 from schemactl.inference.odd_data import describe_odd_data
-from schemactl.inference.promotion import CountNew, CountStored, Promoter
+from schemactl.inference.promotion import NO_PROMOTIONS, CountNew, CountStored, Promoter, Promotions
 from schemactl.inference.report import FileFinding, InferenceReport, PromotionFinding, TypingFinding
-from schemactl.inference.resolve import Origin, Resolution
+from schemactl.inference.resolve import Resolution
 from schemactl.inference.source_names import fit_to_data, resolve_data, root_table
 from schemactl.inference.source_nulls import with_source_nulls
 from schemactl.normalization.normalizers import make_plan, module_of
@@ -40,7 +40,6 @@ from schemactl.normalization.plan import Plan
 from schemactl.normalization.request import PlanRequest
 from schemactl.redaction import redact
 from schemactl.schema.contract import Mode, promotion_for
-from schemactl.schema.full_types import FullType
 from schemactl.schema.hints import with_hints
 from schemactl.schema.judgment import Judgment, Violation, judge, leave_out
 from schemactl.schema.naming import convention_name
@@ -205,7 +204,7 @@ def _promote(
 ) -> tuple[Resolution, tuple[PromotionFinding, ...]]:
     """Resolve the evidence of one root table, with wider columns in place of variants if the contract promotes them."""
     before, override = start.before, start.request.contract
-    resolution = _resolve(start, is_loaded, {})
+    resolution = _resolve(start, is_loaded)
     promoter = Promoter(
         start.evidence,
         before,
@@ -216,15 +215,24 @@ def _promote(
         counts.stored,
     )
     promotions = promoter.promote(resolution)
-    if promotions.wider:
-        resolution = _resolve(start, is_loaded, promotions.wider)
+    if promotions.wider or promotions.refused:
+        resolution = _resolve(start, is_loaded, promotions)
     return resolution, promotions.findings
 
 
-def _resolve(start: _Start, is_loaded: bool, wider: Mapping[Origin, FullType]) -> Resolution:
+def _resolve(start: _Start, is_loaded: bool, promotions: Promotions = NO_PROMOTIONS) -> Resolution:
     """Resolve the evidence of one root table, with the nulls of its sources."""
     request, evidence, limit = start.request, start.evidence, start.fitted.max_length
-    resolution = resolve_data(evidence, start.schema, start.table, request.resolve_collisions, limit, is_loaded, wider)
+    resolution = resolve_data(
+        evidence,
+        start.schema,
+        start.table,
+        request.resolve_collisions,
+        limit,
+        is_loaded,
+        promotions.wider,
+        promotions.refused,
+    )
     resolution = with_source_nulls(resolution, start.before, evidence, request.contract, _columns_with_nulls(start))
     _check_named(resolution, evidence, convention_name(NormalizerConfig.of(start.before.normalizers).naming))
     return resolution

@@ -22,7 +22,7 @@ KEYED_OBJECT: Final = "object:id"
 LIST: Final = "list"
 
 _TARGETS: Final = tuple(data_type for data_type in DataType if data_type is not DataType.TEXT)
-_KINDS: Final = {bool: DataType.BOOL, int: DataType.BIGINT, float: DataType.DOUBLE, str: DataType.TEXT}
+SCALAR_KINDS: Final = {bool: DataType.BOOL, int: DataType.BIGINT, float: DataType.DOUBLE, str: DataType.TEXT}
 
 
 def classify(value: Any) -> str:
@@ -44,7 +44,7 @@ def classify(value: Any) -> str:
         case bool():
             return str(DataType.BOOL)
         case int() | float() | str():
-            kind = _KINDS[type(value)]
+            kind = SCALAR_KINDS[type(value)]
             answers = [str(target) for target in _TARGETS if target is not kind and can_coerce(value, kind, target)]
             answers += [f"{name}={detected}" for name in DETECTORS if (detected := DETECTORS[name].detect(value))]
             if isinstance(value, int) and value not in INT64:

@@ -164,6 +164,7 @@ def resolve_nested(  # noqa: PLR0913 - as `resolve`
     max_identifier_length: int | None = None,
     is_loaded: bool = False,
     wider: Mapping[Origin, FullType] | None = None,
+    refused: Mapping[Origin, frozenset[DataType]] | None = None,
 ) -> Resolution:
     """Evolve ``schema`` as ``resolve`` does, with nested values in columns that keep their structure.
 
@@ -172,7 +173,7 @@ def resolve_nested(  # noqa: PLR0913 - as `resolve`
     """
     resolution = resolve(
         evidence, flat(schema), table,
-        renamed=renamed, max_identifier_length=max_identifier_length, is_loaded=is_loaded, wider=wider,
+        renamed=renamed, max_identifier_length=max_identifier_length, is_loaded=is_loaded, wider=wider, refused=refused,
     )  # fmt: skip
     # `flat` removed the limits of levels: restore them.
     levels = {name: stored_table.normalizer_hint("max_nesting") for name, stored_table in schema.tables.items()}

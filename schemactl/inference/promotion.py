@@ -8,7 +8,7 @@ says why.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from schemactl.examples import mask_examples
@@ -20,14 +20,15 @@ from schemactl.inference.survival import EXACT_INTEGERS, Tally, add, judge_value
 from schemactl.inference.values import DECLARED
 from schemactl.schema.contract import Promotion
 from schemactl.schema.full_types import MAX_DIGITS, FullType, digits_of_bits, full_type
+from schemactl.schema.naming import naming_of
 from schemactl.schema.paths import Path
 from schemactl.schema.personal import is_personal
 from schemactl.schema.types import MICROSECOND_DIGITS, Column, DataType, Schema
 from schemactl.schema.widening import holds_all, widened_types
 from schemactl.schema.wording import counted, show_value
 
-CountNew: TypeAlias = Callable[[tuple[Path, ...], FullType], Tally]
-"""Reads the scalars at some paths again and counts the scalars that do not survive a type."""
+CountNew: TypeAlias = Callable[[tuple[Path, ...], FullType, frozenset[str]], Tally]
+"""Reads the scalars of some kinds at some paths again, and counts the scalars that do not survive a type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +54,18 @@ CountStored: TypeAlias = Callable[[str, str, FullType], StoredValues]
 
 @dataclass(frozen=True, slots=True)
 class Promotions:
-    """Wider types by column, and the reasons for wider and for unchanged columns."""
+    """Wider types by column, and the reasons for wider and for unchanged columns.
+
+    Attributes:
+        refused: the kinds of values that go to a variant column, by column, although dlt would round them to fit.
+    """
 
     wider: Mapping[Origin, FullType]
+    refused: Mapping[Origin, frozenset[DataType]]
     findings: tuple[PromotionFinding, ...] = ()
+
+
+NO_PROMOTIONS: Final = Promotions({}, {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +88,23 @@ class Promoter:
     def promote(self, resolution: Resolution) -> Promotions:
         """Return the columns that become wider than in a resolution, which makes variant columns of their values."""
         wider: dict[Origin, FullType] = {}
+        refused: dict[Origin, frozenset[DataType]] = {}
         findings: list[PromotionFinding] = []
-        for (table, column), variants in self._candidates(resolution).items():
-            for finding, wider_type in self._decide(resolution, (table, column), variants):
+        for origin, variants in self._candidates(resolution).items():
+            for finding, attempt in self._decide(resolution, origin, variants):
                 findings.append(finding)
-                if wider_type is not None:
-                    wider[table, column] = wider_type
-        return Promotions(wider, tuple(findings))
+                if attempt.wider is not None:
+                    wider[origin] = attempt.wider
+                elif attempt.refused:
+                    refused[origin] = refused.get(origin, frozenset()) | attempt.refused
+        for (table, variant), base in variant_bases(resolution.schema).items():
+            # The wider type would take the values of an existing variant as well, rounded.
+            stored_variant = self.before.column(table, variant)
+            kind = None if stored_variant is None else stored_variant.data_type
+            has_values = (table, base) in wider and (table, variant) in resolution.taken
+            if has_values and kind is not None and kind in _ROUNDED_KINDS:
+                refused[table, base] = refused.get((table, base), frozenset()) | {kind}
+        return Promotions(wider, refused, tuple(findings))
 
     def _candidates(self, resolution: Resolution) -> dict[Origin, list[str]]:
         """Return the columns that promote, with the variant columns that the data adds; none for lossy values."""
@@ -95,32 +114,35 @@ class Promoter:
             is_new = stored_variant is None or not stored_variant.is_complete
             if is_new and self.mode_of(table, base) is not Promotion.VARIANT:
                 candidates.setdefault((table, base), []).append(variant)
-        for table, name in resolution.taken:
-            stored_column = self.before.column(table, name)
-            if (
-                stored_column is not None
-                and stored_column.data_type in _LOSSY
-                and self.mode_of(table, name) is not Promotion.VARIANT
-                and self._lossy_type(resolution, table, stored_column) is not None
-            ):
-                candidates.setdefault((table, name), [])
+        for origin in resolution.taken:
+            is_promoting = self._base_column(resolution, origin).data_type in _LOSSY and (
+                self.mode_of(*origin) is not Promotion.VARIANT
+            )
+            if is_promoting and self._lossy_types(resolution, origin):
+                candidates.setdefault(origin, [])
         return candidates
+
+    def _base_column(self, resolution: Resolution, origin: Origin) -> Column:
+        """Return a column as it is before the data, or as its first value makes it."""
+        stored_column = self.before.column(*origin)
+        if stored_column is not None and stored_column.is_complete:
+            return stored_column
+        return resolution.schema.tables[origin[0]].columns[origin[1]]
 
     def _decide(
         self, resolution: Resolution, origin: Origin, variants: Sequence[str]
-    ) -> Iterator[tuple[PromotionFinding, FullType | None]]:
-        """Yield a finding for the values that fit no narrower type, and the wider type if they survive in one."""
+    ) -> Iterator[tuple[PromotionFinding, _Attempt]]:
+        """Yield a finding for the values that fit no narrower type, with the attempt to find a wider one."""
         table, name = origin
         columns = resolution.schema.tables[table].columns
+        base_type = full_type(self._base_column(resolution, origin).properties)
+        assert base_type is not None
         stored_column = self.before.column(table, name)
         is_stored = stored_column is not None and stored_column.is_complete
-        base_type = full_type((stored_column if stored_column and is_stored else columns[name]).properties)
-        assert base_type is not None
         misfits: list[tuple[str | None, FullType | None]] = [
             (variant, full_type(columns[variant].properties)) for variant in variants
         ]
-        if stored_column is not None and (lossy_type := self._lossy_type(resolution, table, stored_column)) is not None:
-            misfits.insert(0, (None, lossy_type))
+        misfits = [*((None, lossy_type) for lossy_type in self._lossy_types(resolution, origin)), *misfits]
         wider, fed = base_type, resolution.taken.get(origin, ())
         for variant, misfit_type in misfits:
             assert misfit_type is not None
@@ -133,9 +155,15 @@ class Promoter:
             reason = attempt.reason or f"no type holds the values of {wider} and {misfit_type} exactly"
             if attempt.wider is not None:
                 wider, fed, variant, reason = attempt.wider, all_fed, None, _survival(values, attempt.rows)
+            elif variant is not None:
+                # A type that became wider for other values would take these, rounded.
+                attempt = replace(attempt, refused=frozenset({misfit_type.data_type}) & _ROUNDED_KINDS.keys())
+            elif misfit_type.data_type in _ROUNDED_KINDS and wider.data_type is not DataType.BIGINT:
+                attempt = replace(attempt, refused=_ROUNDED_KINDS[misfit_type.data_type])
+                variant = naming_of(self.before).shorten_fragments(name, f"v_{misfit_type.data_type}")
             after = None if attempt.wider is None else str(wider)
             finding = PromotionFinding(table, name, str(base_type), after, variant, values, attempt.rows, reason)
-            yield finding, attempt.wider
+            yield finding, attempt
 
     def _widen(
         self, origin: Origin, candidates: Iterable[FullType], fed: Sequence[TakenClass], *, is_stored: bool
@@ -180,7 +208,12 @@ class Promoter:
             return judged.tally
         if self.count_new is None:
             return "it cannot be told whether all values survive, because the data cannot be read again"
-        return add((judged.tally, self.count_new(judged.open_paths, target)))
+        return add(
+            (
+                judged.tally,
+                self.count_new(judged.open_paths, target, frozenset(kind_of(class_name) for _, class_name in fed)),
+            )
+        )
 
     def _is_in_double(self, path: Path, declared: FullType, target: FullType) -> bool:
         """Return whether a source's integers are known to be within the integers that a double holds."""
@@ -197,26 +230,42 @@ class Promoter:
         classes = self.evidence.paths.get(path, {})
         return classes[class_name].count if class_name in classes else 0
 
-    def _lossy_type(self, resolution: Resolution, table: str, column: Column) -> FullType | None:
-        """Return the type of values that dlt would cut to fit a column; None if it cuts none.
+    def _lossy_types(self, resolution: Resolution, origin: Origin) -> tuple[FullType, ...]:
+        """Return the types of values that dlt would cut or round to fit a column, or that stop the load there.
 
-        dlt takes a timestamp into a date column without its time of day, and checks no text against a length.
+        dlt takes a timestamp into a date column without its time of day, checks no text against a length, and lets the
+        destination round numbers that have more digits than the column.
         """
-        stored_type = full_type(column.properties)
+        stored_type = full_type(self._base_column(resolution, origin).properties)
         if stored_type is None:
-            return None
-        fed = resolution.taken.get((table, column.name), ())
+            return ()
+        fed = resolution.taken.get(origin, ())
         match stored_type.data_type:
             case DataType.DATE:
                 has_times = any(_is_timestamp(self.evidence, path, class_name) for path, class_name in fed)
-                return FullType(DataType.TIMESTAMP, MICROSECOND_DIGITS, timezone=True) if has_times else None
+                return (FullType(DataType.TIMESTAMP, MICROSECOND_DIGITS, timezone=True),) if has_times else ()
             case DataType.TEXT if stored_type.precision is not None:
                 classes = ((self.evidence.paths.get(path, {}).get(name), name) for path, name in fed)
                 texts = (of for of, name in classes if of is not None and kind_of(name) == DataType.TEXT)
                 longest = max((of.longest or 0 for of in texts), default=0)
-                return FullType(DataType.TEXT, longest) if longest > stored_type.precision else None
+                return (FullType(DataType.TEXT, longest),) if longest > stored_type.precision else ()
+            case DataType.BIGINT:
+                # dlt reads unsigned integers of 64 bits, and no bigint holds the larger half.
+                is_unsigned = any("uint64" in class_name for _, class_name in fed)
+                return (FullType(DataType.WEI, scale=0),) if is_unsigned else ()
+            case DataType.DOUBLE:
+                return (FullType(DataType.BIGINT, 64),) if self._rounds(fed, DataType.BIGINT, stored_type) else ()
+            case DataType.DECIMAL | DataType.WEI:
+                misfits = {DataType.DOUBLE: FullType(DataType.DOUBLE), DataType.BIGINT: FullType(DataType.WEI, scale=0)}
+                return tuple(of for kind, of in misfits.items() if self._rounds(fed, kind, stored_type))
             case _:
-                return None
+                return ()
+
+    def _rounds(self, fed: Sequence[TakenClass], value_kind: DataType, target: FullType) -> bool:
+        """Return whether values of a kind do not survive a type, or cannot be proven to."""
+        classes = [(path, class_name) for path, class_name in fed if kind_of(class_name) == value_kind]
+        tally = self._judge(classes, target)
+        return isinstance(tally, str) or bool(tally.bad)
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,14 +275,28 @@ class _Attempt:
     wider: FullType | None
     rows: int | None
     reason: str = ""
+    refused: frozenset[DataType] = frozenset()
 
 
-_LOSSY: Final = (DataType.DATE, DataType.TEXT)
+_LOSSY: Final = (
+    *(DataType.DATE, DataType.TEXT, DataType.BIGINT),
+    *(DataType.DOUBLE, DataType.DECIMAL, DataType.WEI),
+)
 """The types of columns into which dlt puts values that do not survive there."""
+
+_ROUNDED_KINDS: Final[Mapping[DataType, frozenset[DataType]]] = {
+    DataType.DOUBLE: frozenset({DataType.DOUBLE}),
+    DataType.BIGINT: frozenset({DataType.BIGINT, DataType.WEI}),
+    DataType.WEI: frozenset({DataType.WEI}),
+}
+"""The kinds of values that a variant column takes because a column would round them, by the variant's type."""
 
 
 def _candidates_for(narrow: FullType, misfit: FullType, allows_text: bool) -> dict[FullType, None]:
     """Return the types that may hold two types, also a decimal with all places that integers leave free."""
+    if narrow.data_type is DataType.DOUBLE:
+        # Never a decimal: it rounds doubles, and later ones as well.
+        return dict.fromkeys((narrow, FullType(DataType.TEXT)) if allows_text else (narrow,))
     most_places = MAX_DIGITS - digits_of_bits(narrow.precision) if narrow.data_type is DataType.BIGINT else 0
     with_places = widened_types(narrow, misfit, scale=most_places, allow_text=allows_text)
     return dict.fromkeys((*widened_types(narrow, misfit), *with_places))

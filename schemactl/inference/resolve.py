@@ -149,6 +149,7 @@ class Resolution:
             load on.
         reasons: the pattern or detectors that decided the type of a new column, if the type differs from its first
             value.
+        refused: the kinds of values that go to a variant column, by column, although the column takes them rounded.
     """
 
     schema: Schema
@@ -160,6 +161,7 @@ class Resolution:
     max_identifier_length: int | None = None
     propagation: Propagation = field(default_factory=Propagation)
     reasons: Mapping[Origin, str] = field(default_factory=dict)
+    refused: Mapping[Origin, frozenset[DataType]] = field(default_factory=dict)
 
     def sources(self, origin: Origin) -> tuple[Path, ...]:
         """Return the source paths that feed a column, in order of the data."""
@@ -201,6 +203,7 @@ def resolve(  # noqa: PLR0913 - each of them changes what data becomes
     max_identifier_length: int | None = None,
     is_loaded: bool = False,
     wider: Mapping[Origin, FullType] | None = None,
+    refused: Mapping[Origin, frozenset[DataType]] | None = None,
 ) -> Resolution:
     """Evolve ``schema`` by ``evidence``; contracts are checked on the result, not here.
 
@@ -208,14 +211,20 @@ def resolve(  # noqa: PLR0913 - each of them changes what data becomes
     tables of merges need the key of their root row. ``wider`` has columns that become wider, or begin so.
     """
     naming = naming_of(schema, max_identifier_length)
-    fold = _Fold(schema, naming, renamed or {}, evidence.paths, is_loaded, wider or {})
+    fold = _Fold(schema, naming, renamed or {}, evidence.paths, is_loaded, wider or {}, refused or {})
     root = fold.add_root_table(table)
     for document in documents_of_declared(evidence):
         fold.add_document(document, root, None)
     for position in sorted(evidence.witnesses):
         fold.add_document(evidence.witnesses[position], root, position)
     resolution = fold.finish(evidence.room)
-    return replace(resolution, root=root, renamed=dict(renamed or {}), max_identifier_length=max_identifier_length)
+    return replace(
+        resolution,
+        root=root,
+        renamed=dict(renamed or {}),
+        max_identifier_length=max_identifier_length,
+        refused=dict(refused or {}),
+    )
 
 
 def with_wider(schema: Schema, wider: Mapping[Origin, FullType]) -> Schema:
@@ -235,7 +244,7 @@ def _data_path(cell: Cell) -> Path | None:
 class _Fold:
     """Applies documents to a draft of the schema, one after the other."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each of them changes what data becomes
         self,
         schema: Schema,
         naming: Naming,
@@ -243,9 +252,11 @@ class _Fold:
         evidence_by_path: Mapping[Path, PathEvidence],
         is_loaded: bool,
         wider: Mapping[Origin, FullType],
+        refused: Mapping[Origin, frozenset[DataType]],
     ) -> None:
         self._schema = schema
         self._wider = wider
+        self._refused = refused
         self._seen = evidence_by_path
         self._naming = naming
         self._settings = Settings.of(schema.settings)
@@ -367,7 +378,11 @@ class _Fold:
             data_type, reason = wider_type.data_type, "holds all values"
         else:
             data_type, reason = self._type_of(cell)
-        if not self._fits(value, data_type):
+        is_refused = kind(value) in self._refused.get((draft.name, column), ())
+        if is_refused and not declared_type:
+            # The first value of the column does not survive in its type: the column begins without it.
+            self._complete(draft, column, self._inferred(column, value, data_type, _data_path(cell)))
+        if is_refused or not self._fits(value, data_type):
             column = self._add_variant(draft, column, value)
         elif not declared_type:
             inferred = self._inferred(column, value, data_type, _data_path(cell))

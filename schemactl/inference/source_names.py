@@ -20,7 +20,7 @@ from schemactl.schema.nested_types import keeps_structure
 from schemactl.schema.paths import Path, format_path
 from schemactl.schema.settings import NormalizerConfig
 from schemactl.schema.templates import LOADS_TABLE, VERSION_TABLE
-from schemactl.schema.types import Schema
+from schemactl.schema.types import DataType, Schema
 
 OTHER_TABLE: Final = "name another table with `--table`, or with `--dispatch VALUE=TABLE` for `--table-by`"
 """The hint for data that cannot go to the table that it names."""
@@ -53,6 +53,7 @@ def resolve_data(  # noqa: PLR0913 - as `resolve`
     max_identifier_length: int | None = None,
     is_loaded: bool = False,
     wider: Mapping[Origin, FullType] | None = None,
+    refused: Mapping[Origin, frozenset[DataType]] | None = None,
 ) -> Resolution:
     """Resolve evidence under the stored names of colliding keys; name further colliding keys if ``separates``."""
     naming = naming_of(before, max_identifier_length)
@@ -66,6 +67,7 @@ def resolve_data(  # noqa: PLR0913 - as `resolve`
         max_identifier_length=max_identifier_length,
         is_loaded=is_loaded,
         wider=wider,
+        refused=refused,
     )
     resolution = resolve_renamed(renamed=names)
     schema_names = (name for stored in before.tables.values() for name in (stored.name, *stored.columns))

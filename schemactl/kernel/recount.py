@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from schemactl.inference.classes import classify, kind_of
+from schemactl.inference.classes import SCALAR_KINDS, classify, kind_of
 from schemactl.inference.evidence import Position
 from schemactl.inference.resolve import TakenClass
 from schemactl.inference.survival import MAX_EXAMPLES, Tally, distinct, shown, survives
@@ -22,6 +22,7 @@ class Scalars:
 
     paths: tuple[Path, ...]
     target: FullType
+    kinds: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +68,15 @@ class _Survivors:
         for document, position in zip(documents, positions, strict=True):
             for path in self.ask.paths:
                 for value in values_at(document, path):
-                    if value is None or isinstance(value, (dict, list)):
+                    if value is None or isinstance(value, (dict, list)) or not self._is_asked(value):
                         continue
                     self.values += 1
                     if not self._survives(value):
                         self.bad += 1
                         self._keep(position, shown(value))
+
+    def _is_asked(self, value: Any) -> bool:
+        return self.ask.kinds is None or SCALAR_KINDS[type(value)] in self.ask.kinds
 
     def _survives(self, value: Any) -> bool:
         key = (type(value), value)

@@ -16,6 +16,7 @@ from schemactl.inference.document_tree import Node, tree_of
 from schemactl.inference.flattening import Flattening, Shape
 from schemactl.inference.identifiers import Identifiers
 from schemactl.inference.relational import LIST_KEY, Filters
+from schemactl.inference.resolve import Resolution
 from schemactl.inference.values import ALWAYS_FITS
 from schemactl.normalization.plan import Cell, Passed, Plan, RowKey, Rows, TargetColumn
 from schemactl.normalization.request import PlanRequest
@@ -87,8 +88,9 @@ def row_key(table: Table, row_id: str) -> tuple[RowKey, tuple[str, ...]]:
 class Targets:
     """Finds the columns for values."""
 
-    def __init__(self, schema: Schema, judgment: Judgment, naming: Naming, *, coerces: bool) -> None:
-        self._schema = schema
+    def __init__(self, resolution: Resolution, judgment: Judgment, naming: Naming, *, coerces: bool) -> None:
+        self._schema = resolution.schema
+        self._rounded = resolution.refused
         self._allowed = judgment.schema
         self._naming = naming
         self._coerces = coerces
@@ -106,6 +108,8 @@ class Targets:
     def _chain(self, table: str, name: str, kind: DataType) -> Iterator[TargetColumn]:
         """Yield the columns to try for values of a kind, up to the first that accepts every value."""
         for column in self._candidates(table, name, kind):
+            if column.name == name and kind in self._rounded.get((table, name), ()):
+                continue
             target = TargetColumn(column, self.refused.get((table, column.name)))
             if column.data_type is kind or (
                 self._coerces and column.data_type and is_ever_coerced(kind, column.data_type)
@@ -200,7 +204,7 @@ class _Planner:
         self._propagation = resolution.propagation
         self._identifiers = Identifiers(naming, config, resolution.renamed)
         self._filters = Filters.of(resolution.schema, naming)
-        self._targets = Targets(resolution.schema, request.judgment, naming, coerces=coerces)
+        self._targets = Targets(resolution, request.judgment, naming, coerces=coerces)
         self._settings = Settings.of(resolution.schema.settings)
         self.names = self._identifiers.system
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from schemactl.inference.classes import classify, kind_of
 from schemactl.inference.evidence import Position, observe
 from schemactl.inference.promotion import Promoter, Promotions, StoredValues
 from schemactl.inference.resolve import Resolution
@@ -41,9 +42,9 @@ def promoted(
     """Return the resolution of documents with the columns that they make wider."""
     evidence = observe((Position("t.jsonl", number), document) for number, document in enumerate(documents, 1))
 
-    def count_new(paths: tuple[Path, ...], target: FullType) -> Tally:
+    def count_new(paths: tuple[Path, ...], target: FullType, kinds: frozenset[str]) -> Tally:
         values = [value for document in documents for path in paths for value in values_at(document, path)]
-        scalars = [value for value in values if value is not None and not isinstance(value, (dict, list))]
+        scalars = [value for value in values if kind_of(classify(value)) in kinds]
         bad = [value for value in scalars if not survives(value, target)]
         return Tally(len(scalars), len(bad), tuple(bad[:1]))
 
@@ -56,7 +57,9 @@ def promoted(
         None if stored is None else lambda _table, _column, _type: stored,
     )
     promotions = promoter.promote(resolution)
-    return resolve_data(evidence, schema, "t", separates=False, wider=promotions.wider), promotions
+    return resolve_data(
+        evidence, schema, "t", separates=False, wider=promotions.wider, refused=promotions.refused
+    ), promotions
 
 
 def types_of(resolution: Resolution, table: str = "t") -> dict[str, str]:
@@ -84,6 +87,17 @@ BIGINT = {"data_type": "bigint"}
         ({"data_type": "date"}, ["2024-01-01T10:00:00Z"], {"x": "timestamp"}),
         ({"data_type": "date"}, ["2024-01-01"], {"x": "date"}),
         ({"data_type": "text", "precision": 3}, ["abcde"], {"x": "text"}),
+        (BIGINT, [2**63], {"x": "wei"}),
+        ({"data_type": "double"}, [2**53], {"x": "double"}),
+        ({"data_type": "double"}, [2**53 + 1, 1.5], {"x": "double", "x__v_bigint": "bigint"}),
+        ({"data_type": "decimal"}, [0.5, 7], {"x": "decimal"}),
+        ({"data_type": "decimal"}, [1e300, 7], {"x": "decimal", "x__v_double": "double"}),
+        (
+            {"data_type": "decimal"},
+            [0.12345678901, 10**37],
+            {"x": "decimal", "x__v_double": "double", "x__v_wei": "wei"},
+        ),
+        ({"data_type": "wei"}, [0.5, 10**37], {"x": "wei", "x__v_double": "double"}),
     ],
 )
 def test_a_column_becomes_wider_if_all_values_survive(
