@@ -86,7 +86,7 @@ def read_readers(
 def _with_code_owners(readership: Readership, base_files: RevisionFiles | None) -> Readership:
     """Return a readership with the owners that the repository names: in a review, the base's file counts."""
     top = base_files.top if base_files else repository_top(Path.cwd())
-    if top is None or not (readership.uses or readership.blind):
+    if top is None:
         return readership
     forges = {"GITHUB_ACTIONS": Forge.GITHUB, "GITLAB_CI": Forge.GITLAB}
     forge = next((forge for variable, forge in forges.items() if os.environ.get(variable)), None)

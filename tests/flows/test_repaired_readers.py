@@ -141,6 +141,17 @@ def test_the_owner_of_a_file_is_that_of_the_base(work: Path, capsys: pytest.Capt
     assert "@head" in capsys.readouterr().out
 
 
+def test_a_deleted_reader_has_its_owner(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    git(work, "stash", "-q", "-u")
+    (work / "CODEOWNERS").write_text("*.sql @base")
+    commit(work, "owners")
+    git(work, "stash", "pop", "-q")
+    for path in Path("queries").iterdir():
+        path.unlink()
+    findings = dropped_columns(capsys, "git:main", "--readers", "sql:queries/*.sql")
+    assert {reader["owner"] for reader in findings["amount"]["repaired"]} == {"@base"}
+
+
 def test_owners_that_cannot_be_read_are_a_warning(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (work / "CODEOWNERS").symlink_to("/etc/hostname")
     assert run(["readers", "--readers", "sql:queries/*.sql"]) == 0
