@@ -31,7 +31,7 @@ class ReaderEffect(StrEnum):
 
     NONE = "breaks nothing"
     REMOVED = "breaks every use"
-    RETYPED = "breaks uses that compute, compare, join or sort"
+    RETYPED = "breaks uses that compute, compare, join, sort or group"
     COMPARED = "breaks uses that compute, compare or join"
     MEANING = "breaks uses that compute or compare"
     ADDED = "breaks `select *` into a fixed list of columns"
@@ -106,7 +106,8 @@ class Use:
                 # `select *` returns the remaining columns, and it is unknown who reads the result.
                 return self.clause is not Clause.STAR or self.is_positional
             case ReaderEffect.RETYPED:
-                is_sorted = self.clause in (Clause.ORDER, Clause.WINDOW)
+                # Some types have no order or no equality: JSON of PostgreSQL cannot be grouped.
+                is_sorted = self.clause in (Clause.ORDER, Clause.WINDOW, Clause.GROUP)
                 return is_compared or is_sorted or self.is_positional
             case ReaderEffect.COMPARED:
                 return is_compared
