@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -92,10 +92,22 @@ def edit_import(name: str, schemas: SchemasPlace, edits: Edits, agree: Agree | N
         edited = with_lineage(read_effective(folder, name).merged.schema, effective)
         changes = diff(effective, edited, guess_renames=False, heeds_moves=True)
         _warn_of_slips(changes, effective)
+    for column in _columns_of_dlt(editor, opened.stored):
+        message = f"a dlt pipeline adds `{column}` again, unless you also rename its key in the pipeline"
+        warnings.warn(CommandWarning(message), stacklevel=2)
     for column, source_path in editor.unmapped:
         message = f"later data adds `{column}` again from `{source_path}`: its new name is not in the same object"
         warnings.warn(CommandWarning(message), stacklevel=2)
     return Edited(name, str(path), changes, (str(path),))
+
+
+def _columns_of_dlt(editor: Editor, stored: Schema | None) -> Iterator[str]:
+    """Yield the renamed columns that a dlt pipeline loads: the lineage does not know their keys."""
+    tables = stored.tables if stored else {}
+    for table, column in editor.renamed:
+        is_loaded = table in tables and tables[table].normalizer_hint("seen-data")
+        if column is not None and is_loaded and (table, column) not in editor.sources:
+            yield f"{table}.{column}"
 
 
 def _edited(editor: Editor, edits: Edits) -> Schema:

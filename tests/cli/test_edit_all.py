@@ -110,6 +110,21 @@ def test_a_name_outside_of_its_object_is_warned_of(capsys):
     assert "later data adds `orders.ship__city` again from `$.ship.city`" in errors
 
 
+def test_a_column_that_a_dlt_pipeline_loads_is_warned_of(capsys):
+    assert infer('{"id": 2, "amount": 3}\n') == 0
+    EXPORT.with_name("shop.lineage.json").unlink()  # as dlt leaves the folder
+    assert edit("--rename", "orders.amount=total") == 0
+    errors = " ".join(capsys.readouterr().err.split())
+    assert "a dlt pipeline adds `orders.amount` again, unless you also rename its key in the pipeline" in errors
+
+
+def test_a_column_without_loads_is_renamed_without_a_warning(capsys):
+    EXPORT.write_text(EXPORT.read_text().replace("seen-data: true", "seen-data: false"))
+    EXPORT.with_name("shop.lineage.json").unlink()
+    assert edit("--rename", "orders.amount=total") == 0
+    assert "dlt pipeline" not in capsys.readouterr().err
+
+
 def test_columns_swap_their_names():
     assert edit("--rename", "ship__city=ship__zip", "--rename", "ship__zip=ship__city") == 0
     schema = sync()
