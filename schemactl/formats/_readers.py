@@ -26,6 +26,15 @@ ReadersByColumn: TypeAlias = Mapping[tuple[str, str], ReaderNames]
 """The readers of the columns of a schema, by table and column."""
 
 
+def printable(name: str) -> str:
+    r"""Return the name of a reader without characters that steer a terminal or hide: a stranger may have chosen it.
+
+    >>> printable("a\x1b[2J")
+    'a�[2J'
+    """
+    return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in name)
+
+
 def readers_in_words(readers: ReaderNames | None) -> str:
     """Return the first names of the readers of a column; empty if its readers are unknown.
 
@@ -38,6 +47,6 @@ def readers_in_words(readers: ReaderNames | None) -> str:
         return ""
     if not readers.names:
         return readers.answer
-    names = ", ".join(readers.names[:MOST_NAMES])
+    names = ", ".join(map(printable, readers.names[:MOST_NAMES]))
     more = f" and {len(readers.names) - MOST_NAMES:,} more" if len(readers.names) > MOST_NAMES else ""
     return f"{'read by ' if readers.answer == 'read' else f'{readers.answer}: '}{names}{more}"

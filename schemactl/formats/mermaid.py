@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final, TypeAlias
 
 from schemactl.formats._losses import Loss, unstated
-from schemactl.formats._readers import ReadersByColumn
+from schemactl.formats._readers import ReadersByColumn, printable
 from schemactl.formats._relations import Relation, relations_of, type_in_words
 from schemactl.formats._tables import data_tables
 from schemactl.schema.types import Column, Schema
@@ -67,7 +67,7 @@ def _uses(tables: Iterable[str], readers: ReadersByColumn) -> dict[tuple[str, st
         if table in drawn_tables:
             mark = "" if column_readers.answer == "read" else "?"
             for name in column_readers.names:
-                uses.setdefault((table, name), []).append(f"{column}{mark}")
+                uses.setdefault((table, printable(name)), []).append(f"{column}{mark}")
     return uses
 
 

@@ -24,7 +24,7 @@ def describe_reader(reader: Reader) -> str:
     """Return a reader's name in backquotes, with its file and its kind."""
     where = str(reader.location) if reader.location and reader.location.path != reader.name else ""
     kind = f"a {reader.kind}" if reader.kind not in ("query", "model") else ""
-    details = ", ".join(filter(None, (where, kind)))
+    details = escape(", ".join(filter(None, (where, kind))))
     return f"{show_name(reader.name)} ({details})" if details else show_name(reader.name)
 
 

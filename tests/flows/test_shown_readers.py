@@ -97,7 +97,7 @@ def test_exports_without_place_for_readers_are_refused(
     assert message in capsys.readouterr().err
 
 
-EVIL = 'a|b`c"<script>x()</script>\n%%{init}%% {{ x }} {% y %} #lt; &amp; \\ *b* orders'
+EVIL = 'a|b`c"<script>x()</script>\n%%{init}%% {{ x }} {% y %} #lt; &amp; \\ *b* \x1b[31m\x9b\u202e orders'
 
 
 def test_names_of_readers_stay_in_their_place() -> None:
@@ -112,4 +112,6 @@ def test_names_of_readers_stay_in_their_place() -> None:
     diagram = mermaid.write(SCHEMA, readers=readers)
     assert len(diagram.splitlines()) == len(mermaid.write(SCHEMA, readers=plain).splitlines())
     assert not re.search(r"%%|#lt|<script|&amp;", diagram)
+    for written in (page, text, diagram):
+        assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", written.replace("\t", ""))
     assert '"orders_" : "reads id"' in diagram  # a reader that has the name of the table

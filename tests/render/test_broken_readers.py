@@ -14,7 +14,7 @@ from review_samples import EVIL, LONG
 
 from schemactl.errors import Location
 from schemactl.render.console import Look
-from schemactl.render.readers import readers_csv
+from schemactl.render.readers import print_readers, readers_csv
 from schemactl.render.review_text import print_review
 from schemactl.render.reviews import OUTPUTS
 from schemactl.review.readers import (
@@ -149,9 +149,12 @@ def check_outputs(name: str) -> None:
         assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f‪-‮\ud800-\udfff]", printed)
 
 
-def test_names_of_readers_do_not_steer_a_terminal_in_csv() -> None:
-    reader = Reader("query", EVIL, owner=EVIL)
-    row = ColumnReaders("orders", "id", Answer.READ, (Use(reader, "orders", "id", Clause.SELECT),), ())
-    printed = readers_csv([ReadersReport("shop", (row,), Readership())])
-    assert len(printed.splitlines()) == 2
-    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", printed)
+def test_names_of_readers_do_not_steer_a_terminal_in_lists() -> None:
+    reader = Reader(EVIL, EVIL, Location(f"{EVIL}/x"), EVIL)
+    blind = (Blindness(reader, EVIL, "orders"), Blindness(reader, EVIL))
+    row = ColumnReaders("orders", "id", Answer.READ, (Use(reader, "orders", "id", Clause.SELECT),), blind)
+    reports = [ReadersReport("shop", (row,), Readership(blind=blind))]
+    table = readers_csv(reports)
+    assert len(table.splitlines()) == 4
+    for printed in (table, print_readers(reports, Look(200, color=False))):
+        assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", printed)
