@@ -59,6 +59,11 @@ def apply(to: str, **options: Any) -> ApplyReport:
     return apply_migration(request, lambda _: True, lambda: nullcontext(None))
 
 
+def apply_online(to: str) -> ApplyReport:
+    request = ApplyRequest("shop", to, SCHEMAS, PlanOptions(is_online=True))
+    return apply_migration(request, lambda _: True, lambda: nullcontext(None))
+
+
 def undo(to: str, **options: Any) -> RollbackReport:
     return rollback(RollbackRequest("shop", to, **options), lambda _: True, lambda: nullcontext(None))
 
@@ -200,3 +205,20 @@ def test_a_plan_says_how_many_values_fold_and_survive(shop: Shop, loaded: str) -
     assert isinstance(report.plan.steps[moved.number - 1].step, FoldVariant)
     (finding,) = [finding for finding in report_of_plan(report).reviews[0].findings if finding.rule == "M206"]
     assert finding.message == "`orders.score__v_double` folds into `score`: all 3 values survive"
+
+
+def test_a_fold_while_others_write_is_undone(shop: Shop, rejects_server: str) -> None:
+    to = f"{rejects_server}?dataset=online"
+    load(shop, to, "first.jsonl", *FIRST)
+    load(shop, to, "later.jsonl", *LATER)
+    before = rows(to, "orders", "id", "score", "score__v_double")
+    fold("orders.score__v_double")
+
+    assert apply_online(to).outcome is Outcome.DONE
+    assert rows(to, "orders", "id", "score") == by_id(SCORES)
+    load(shop, to, "last.jsonl", {"id": 9, "score": 7})
+
+    report = undo(to, allows_destructive=True)
+
+    assert report.outcome is Outcome.DONE, report.blockers
+    assert rows(to, "orders", "id", "score", "score__v_double") == sorted([*before, (9, 7, None)], key=repr)

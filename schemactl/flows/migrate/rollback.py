@@ -322,7 +322,7 @@ def _unfolded(steps: Sequence[Step], index: int) -> tuple[str, ...]:
         source_place[1]
         for place, earlier in enumerate(steps[:index])
         if isinstance(earlier, UnfoldVariant)
-        and (earlier.table, earlier.target.name) == (step.table_name, step.column_before)
+        and (earlier.table, earlier.target.name) == (step.table_name, step.column_name)
         for source_place in (place_before((earlier.table, earlier.source.name), steps[:place]),)
         if source_place is not None
     )
