@@ -9,6 +9,7 @@ from typing import Any
 
 import dlt
 import pytest
+from dlt.pipeline.exceptions import PipelineStepFailed
 
 from schemactl.flows.edit import edit_import
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
@@ -110,3 +111,19 @@ def test_a_pipeline_goes_on_with_the_variant_after_an_undo(place: tuple[str, Any
 
     variants = stored(pipeline, "SELECT id, score, score__v_double FROM orders ORDER BY id")
     assert variants == [(1, 1, None), (2, -4, None), (3, None, 1.5), (4, 6, None), (5, None, 2.5), (6, 7, None)]
+
+
+def test_a_pipeline_with_its_folder_and_without_files_has_to_sync_first(place: tuple[str, Any, str]) -> None:
+    load(place, "kept", FIRST)
+    load(place, "kept", LATER)
+    fold(place)
+    with pytest.raises(PipelineStepFailed, match="__v_double"):
+        load(place, "kept", AFTER, has_files=False)
+
+    # As `dlt pipeline shop sync` does.
+    pipeline = dlt.pipeline(
+        "shop", destination=place[1], dataset_name=place[2], pipelines_dir=str(Path("kept").resolve())
+    )
+    pipeline.drop().sync_destination()
+
+    check(load(place, "kept", AFTER, has_files=False))
