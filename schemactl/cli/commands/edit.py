@@ -14,9 +14,6 @@ Examples:
 
     # Rename a column, and drop another one that data added
     schemactl edit crm --rename full_name=name --drop balance
-
-    # Move the values of a variant column back into its column
-    schemactl edit crm --fold score__v_double
 """
 
 from __future__ import annotations
