@@ -288,7 +288,7 @@ def _with_row_options(
 
 
 def _selection(records: str | None, keep: Sequence[str]) -> RecordSelection | None:
-    """Return the record selection of a call; None if it reads whole documents or the saved path."""
+    """Return the record selection of a call; None if it does not set `records`."""
     if records is None and keep:
         raise InputError("`keep` needs the path of the records", hint="pass `records`, for example `data`")
     return None if records is None else parse_selection(records, keep)
