@@ -190,7 +190,7 @@ class Readership:
         return self._uses_by_table.get(table, ()) if column is None else self.uses_naming(table, column)
 
     def uses_naming(self, table: str, column: str | None) -> tuple[Use, ...]:
-        """Return the uses of a column; without a column, the uses of the table that name none of its columns."""
+        """Return the uses of a column; without a column, the uses of the table without a column."""
         return self._uses_by_column.get((table, column), ())
 
     def blind_for(self, table: str, column: str | None = None) -> tuple[Blindness, ...]:
