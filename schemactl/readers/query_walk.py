@@ -192,29 +192,30 @@ class QueryWalk:
             self._walk_end(operation, relation, scope)
         return relation
 
-    def _united(self, left: Relation, right: Relation, operation: exp.Expr) -> Relation:
+    def _united(self, first_branch: Relation, second_branch: Relation, operation: exp.Expr) -> Relation:
         """Return the result of a union, whose branches answer by position."""
-        passages = [*left.passages, *right.passages]
+        passages = [*first_branch.passages, *second_branch.passages]
         has_star = any(passage.clause is Clause.STAR for passage in passages)
         is_by_name = bool(operation.args.get("by_name"))
         if operation.args.get("distinct"):
             self._compare_all(passages)
         if not is_by_name:
-            self.return_all(left, is_positional=True)
-            self.return_all(right, is_positional=True)
-        is_open = left.is_open or right.is_open
-        if is_by_name or has_star or is_open or len(left.outputs) != len(right.outputs):
-            names = {output.name for output in left.outputs}
+            self.return_all(first_branch, is_positional=True)
+            self.return_all(second_branch, is_positional=True)
+        is_open = first_branch.is_open or second_branch.is_open
+        if is_by_name or has_star or is_open or len(first_branch.outputs) != len(second_branch.outputs):
+            names = {output.name for output in first_branch.outputs}
             outputs = [
-                Output(item.name, merge_passages(item.passages, right.find(item.name) or ())) for item in left.outputs
+                Output(item.name, merge_passages(item.passages, second_branch.find(item.name) or ()))
+                for item in first_branch.outputs
             ]
             if is_by_name:
-                outputs += [output for output in right.outputs if output.name not in names]
+                outputs += [output for output in second_branch.outputs if output.name not in names]
             return Relation(tuple(outputs), is_open or not is_by_name)
         return Relation(
             tuple(
                 Output(left_output.name, merge_passages(left_output.passages, right_output.passages))
-                for left_output, right_output in zip(left.outputs, right.outputs, strict=True)
+                for left_output, right_output in zip(first_branch.outputs, second_branch.outputs, strict=True)
             )
         )
 
@@ -264,7 +265,7 @@ class QueryWalk:
     def _walk_clause(self, clause_node: object, scope: Scope, clause: Clause, outputs: Relation | None = None) -> None:
         """Walk a part of a SELECT, in which a name of ``outputs`` comes before a name of the sources."""
         parts = clause_node if isinstance(clause_node, list) else [clause_node]
-        nodes = [part for part in parts if isinstance(part, exp.Expr)]
+        nodes = [child for child in parts if isinstance(child, exp.Expr)]
         if outputs is not None:
             nodes = [ordered for node in nodes for ordered in node.expressions]
         for node in nodes:
@@ -278,10 +279,12 @@ class QueryWalk:
 
     def _walk_end(self, query: exp.Expr, relation: Relation, scope: Scope) -> None:
         """Walk the ORDER BY and LIMIT of a union, or of a query in parentheses."""
-        named = Scope(scope.ctes, scope.outer, aliases={output.name: output.passages for output in relation.outputs})
+        output_scope = Scope(
+            scope.ctes, scope.outer, aliases={output.name: output.passages for output in relation.outputs}
+        )
         for key, node in query.args.items():
             if key in ("order", "limit", "offset", "fetch"):
-                self._walk_clause(node, named, _CLAUSES.get(key, Clause.SELECT))
+                self._walk_clause(node, output_scope, _CLAUSES.get(key, Clause.SELECT))
 
     def _use_ordinals(self, select: exp.Select, relation: Relation) -> None:
         """GROUP BY 1, GROUP BY ALL and ORDER BY 1 name outputs by position."""
@@ -341,9 +344,9 @@ class QueryWalk:
             if passage.clause is not Clause.STAR:
                 yield passage
                 continue
-            named = replace(passage, clause=Clause.SELECT, line=passage.line if line is None else line)
-            self.uses.append(named)
-            yield named
+            use = replace(passage, clause=Clause.SELECT, line=passage.line if line is None else line)
+            self.uses.append(use)
+            yield use
 
     def _expand(self, star: exp.Expr, outputs: list[Output], scope: Scope, line: int | None = None) -> list[Output]:
         """Return the outputs of a star with its EXCEPT, REPLACE and RENAME."""
@@ -429,9 +432,9 @@ class QueryWalk:
     def _walk_function_source(self, node: exp.Expr, scope: Scope, clause: Clause) -> None:
         """Walk a table function: the columns that it takes, and names of tables in its texts."""
         for key, argument in node.args.items():
-            for part in argument if isinstance(argument, list) else [argument]:
-                if isinstance(part, exp.Expr) and key not in ("alias", "joins", "laterals", "pivots"):
-                    self.walk(part, scope, clause, is_computed=True)
+            for child in argument if isinstance(argument, list) else [argument]:
+                if isinstance(child, exp.Expr) and key not in ("alias", "joins", "laterals", "pivots"):
+                    self.walk(child, scope, clause, is_computed=True)
         if isinstance(node, exp.Table) and _is_parameter(node.this):
             for table in self.tables.columns:
                 self.cannot_tell(table, None, "a parameter that names a table", None)
@@ -520,25 +523,27 @@ class QueryWalk:
 
     def _natural_names(self, before: list[Source], added: list[Source], line: int | None) -> list[str]:
         """Return the columns that both sides of a natural join have."""
-        left = join_relations([source.relation for source in before])
-        right = join_relations([source.relation for source in added])
-        if left.is_open or right.is_open:
-            for table in dict.fromkeys(passage.table for passage in (*left.passages, *right.passages)):
+        left_relation = join_relations([source.relation for source in before])
+        right_relation = join_relations([source.relation for source in added])
+        if left_relation.is_open or right_relation.is_open:
+            for table in dict.fromkeys(
+                passage.table for passage in (*left_relation.passages, *right_relation.passages)
+            ):
                 self.cannot_tell(table, None, "a natural join with a table whose columns are not known", line)
             return []
-        return [output.name for output in left.outputs if right.find(output.name) is not None]
+        return [output.name for output in left_relation.outputs if right_relation.find(output.name) is not None]
 
     def _merge_using(
         self, name: str, line: int | None, before: list[Source], added: list[Source], side: str, scope: Scope
     ) -> None:
         """Compare the columns of USING, and make one of them."""
-        left = scope.merged.get(name)
-        if left is None:
-            left = Scope({}, sources=before).find(name) or ()
-        right = Scope({}, sources=added).find(name) or ()
-        self.use((*left, *right), Clause.JOIN, line, is_computed=True)
-        sides = {"RIGHT": right, "FULL": merge_passages(left, right)}
-        scope.merged[name] = sides.get(side, left or right)
+        left_passages = scope.merged.get(name)
+        if left_passages is None:
+            left_passages = Scope({}, sources=before).find(name) or ()
+        right_passages = Scope({}, sources=added).find(name) or ()
+        self.use((*left_passages, *right_passages), Clause.JOIN, line, is_computed=True)
+        sides = {"RIGHT": right_passages, "FULL": merge_passages(left_passages, right_passages)}
+        scope.merged[name] = sides.get(side, left_passages or right_passages)
 
     def _pivoted(self, relation: Relation, pivots: Iterable[exp.Expr], scope: Scope) -> Relation:
         """Return the result of PIVOT, which groups by all columns that it does not name, or UNPIVOT."""
