@@ -48,7 +48,7 @@ from schemactl.inference.evidence import Evidence, merge
 from schemactl.inference.fitting import without_long_names
 from schemactl.inference.lineage import Lineage
 from schemactl.inference.promotion import StoredValues
-from schemactl.inference.report import InferenceReport, ViolationFinding
+from schemactl.inference.report import ViolationFinding
 from schemactl.inference.sample import parse_sample
 from schemactl.inference.source_names import OTHER_TABLE, root_table
 from schemactl.inference.values import DECLARED
@@ -75,7 +75,7 @@ from schemactl.normalization.tally import REJECTS_TABLE, LoadTime, RecordOrigin
 from schemactl.progress import Progress, no_progress
 from schemactl.schema.contract import Entity, Mode, Promotion, promotion_for
 from schemactl.schema.dispositions import appends, complete, first
-from schemactl.schema.full_types import MAX_DIGITS, FullType, check_scale
+from schemactl.schema.full_types import MAX_DIGITS, FullType, check_scale, full_type
 from schemactl.schema.hints import with_hints
 from schemactl.schema.types import Column, DataType, Schema, Table, ancestors, root_of
 from schemactl.store.folder import SchemasFolder
@@ -631,7 +631,7 @@ def _make_rows(
             return merge_reports([replace(report, overwrites=findings) for report, findings in pairs])
         _check_types(call.target, [table for attempt in attempts for table in attempt.plan.tables.values()])
         schema = attempts[-1].evolution.stored
-        call.check_tables(_before_widening(call, schema, [attempt.evolution for attempt in attempts]))
+        call.check_tables(_before_widening(call, schema))
         check_swaps(schema, call.target)
         rows = _write_changed(call, attempts, rows, staging / str(number))
         revised: list[_TableAttempt] = []
@@ -648,23 +648,27 @@ def _make_rows(
     raise AssertionError
 
 
-def _before_widening(call: Call, schema: Schema, evolutions: Iterable[Evolution]) -> Schema:
+def _before_widening(call: Call, schema: Schema) -> Schema:
     """Return a schema with the columns that the load is going to widen as the destination still has them."""
-    for origin in (origin for evolution in evolutions for origin in _widened_columns(evolution.report)):
-        column = call.destination_schema.column(*origin)
+    for table_name, column_name in _widened_columns(call, schema):
+        column, table = call.destination_schema.column(table_name, column_name), schema.tables[table_name]
         if column is not None:
-            table = schema.tables[origin[0]]
             schema = schema.with_table(replace(table, columns={**table.columns, column.name: column}))
     return schema
 
 
-def _widened_columns(report: InferenceReport) -> set[tuple[str, str]]:
-    """Return the columns whose stored values were counted, and survive in a wider type."""
-    return {
-        (finding.table, finding.column)
-        for finding in report.promotions
-        if finding.after is not None and finding.rows is not None
-    }
+def _widened_columns(call: Call, schema: Schema) -> frozenset[tuple[str, str]]:
+    """Return the columns that got another type by the data of a load whose contract widens them."""
+    widening = _widening(call, schema, schema.tables.values())
+    columns = frozenset[tuple[str, str]]() if widening is None else widening.columns
+    held_columns = {origin: call.destination_schema.column(*origin) for origin in columns}
+    return frozenset(
+        origin
+        for origin, held_column in held_columns.items()
+        if held_column is not None
+        and held_column.is_complete
+        and full_type(held_column.properties) != full_type(schema.tables[origin[0]].columns[origin[1]].properties)
+    )
 
 
 def _in_turn(attempts: Sequence[_TableAttempt]) -> list[_TableAttempt]:
@@ -855,7 +859,7 @@ def _deliver(
     files = sorted(rejects.folder.glob("*.parquet")) if rejects else []
     with stored_rejects(folder, files, call.load.id) if folder and rejects else nullcontext():
         progress(f"loading into {call.target.shown}", None)
-        _load_widened(call, report, package, progress)
+        _load_widened(call, package, progress)
     sources = {
         name: {column: tuple(kinds) for column, kinds in table.columns.items()}
         for name, table in lineage.tables.items()
@@ -878,7 +882,7 @@ def _deliver(
     )
 
 
-def _load_widened(call: Call, report: NormalizeReport, package: LoadPackage, progress: Progress) -> None:
+def _load_widened(call: Call, package: LoadPackage, progress: Progress) -> None:
     """Load a package; before it, widen columns if the destination cannot change tables in a transaction.
 
     Only columns that this data widens are checked before the load. If the load does not fit, columns that an earlier
@@ -889,8 +893,7 @@ def _load_widened(call: Call, report: NormalizeReport, package: LoadPackage, pro
     if widening is None or not stored_columns.widens_ahead:
         load(call.target.url, package, progress)
         return
-    widened = _widened_columns(report.inference) if report.inference is not None else set()
-    if widened:
+    if widened := _widened_columns(call, package.schema):
         stored_columns.widen_ahead(package.schema, widened, package.inserted_at)
     try:
         load(call.target.url, package, progress)

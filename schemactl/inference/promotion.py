@@ -42,7 +42,7 @@ class StoredValues:
         blocker: why the destination cannot change the column; empty if it can.
     """
 
-    rows: int = 0
+    rows: int | None = None
     unfit: int = 0
     examples: tuple[str, ...] = ()
     blocker: str = ""
@@ -257,7 +257,9 @@ class Promoter:
                 return (FullType(DataType.BIGINT, 64),) if self._rounds(fed, DataType.BIGINT, stored_type) else ()
             case DataType.DECIMAL | DataType.WEI:
                 misfits = {DataType.DOUBLE: FullType(DataType.DOUBLE), DataType.BIGINT: FullType(DataType.WEI, scale=0)}
-                return tuple(of for kind, of in misfits.items() if self._rounds(fed, kind, stored_type))
+                # The column has already grown by the digits that the numbers have before the point.
+                grown = full_type(resolution.schema.tables[origin[0]].columns[origin[1]].properties) or stored_type
+                return tuple(of for kind, of in misfits.items() if self._rounds(fed, kind, grown))
             case _:
                 return ()
 

@@ -27,7 +27,7 @@ from schemactl.flows.target import find_destination
 from schemactl.inference.report import PromotionFinding
 from schemactl.migration.reports import Outcome
 from schemactl.normalization.report import NormalizeReport
-from schemactl.schema.hints import Hints
+from schemactl.schema.hints import Hints, parse_column
 from schemactl.schema.types import Table
 
 PROMOTE = "data_type=promote"
@@ -128,6 +128,17 @@ def test_dates_become_timestamps_at_midnight(shop: Shop, any_destination: str) -
     assert (finding.before, finding.after) == ("date", "timestamp")
     texts = [str(value).replace("T", " ")[:19] for value in stored(to, "x")]
     assert sorted(texts) == ["2024-02-29 00:00:00", "2024-03-01 10:30:00"]
+
+
+def test_sizes_of_columns_grow(shop: Shop, any_destination: str) -> None:
+    to = any_destination
+    hints = Hints((parse_column("x:bigint(16)"), parse_column("amount:decimal(6,2)")))
+    shop.load(shop.write("a.jsonl", {"x": 5, "amount": 1.5}), to=to, hints=hints)
+
+    shop.load(shop.write("b.jsonl", {"x": 70_000, "amount": 12345678.25}), to=to, contract=PROMOTE)
+
+    assert [int(value) for value in stored(to, "x")] == [5, 70_000]
+    assert [float(value) for value in stored(to, "amount")] == [1.5, 12345678.25]
 
 
 def test_a_column_that_only_the_schema_widened_becomes_wider_with_the_next_load(
