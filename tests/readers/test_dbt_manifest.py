@@ -336,3 +336,37 @@ def test_the_configuration_of_a_node_compares_columns(kind: str, config: dict[st
     project = readership(manifest(**nodes))
     compared = {use.column for use in project.uses if use.reader.name == "keyed" and use.clause is Clause.WHERE}
     assert compared == columns
+
+
+@pytest.mark.parametrize(
+    ("sql", "effect", "broken"),
+    [
+        ("select * from raw.orders", ReaderEffect.REMOVED, ["Sales"]),
+        ("select * from raw.orders", ReaderEffect.RETYPED, ["Sales"]),
+        ("select id, amount from raw.orders", ReaderEffect.REMOVED, ["base"]),
+        ("select id, amount from raw.orders", ReaderEffect.RETYPED, ["Sales"]),
+    ],
+)
+def test_a_semantic_model_reads_the_columns_that_its_model_passes_on(
+    sql: str, effect: ReaderEffect, broken: list[str]
+) -> None:
+    base = sql_node("base", sql, SOURCE)
+    content = json.loads(manifest(**base))
+    del content["nodes"]["model.shop.stg_orders"]
+    content["semantic_models"] = {
+        "semantic_model.shop.sales": {
+            "resource_type": "semantic_model",
+            "name": "Sales",
+            "original_file_path": "models/sales.yml",
+            "node_relation": {"relation_name": '"db"."stage"."base"'},
+            "depends_on": {"nodes": ["model.shop.base"]},
+            "entities": [{"name": "order", "expr": "id"}, 3],
+            "dimensions": None,
+            "measures": [{"name": "revenue", "expr": "amount", "agg": "sum"}, {"name": "count", "expr": "1"}],
+        }
+    }
+    project = readership(json.dumps(content))
+    readers = project.broken_by(effect, "orders", "amount")
+    assert [item.reader.name for item in readers] == broken
+    assert {str(use.location) for use in project.uses if use.reader.name == "Sales"} == {"models/sales.yml"}
+    assert project.answer("orders", "note") is not Answer.READ

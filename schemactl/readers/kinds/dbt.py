@@ -37,6 +37,8 @@ _VERSION: Final = re.compile(r"/manifest/v(\d+)\.json$")
 _SQL_KINDS: Final = ("model", "snapshot", "test", "analysis", "operation", "sql_operation")
 """The types of nodes that have SQL."""
 
+_SEMANTIC_MODEL: Final = "semantic_model"
+
 _SECTIONS: Final = ("nodes", "exposures", "metrics", "semantic_models", "saved_queries", "unit_tests")
 
 
@@ -170,11 +172,9 @@ class _Project:
             for reading, (readership, outputs) in zip(readings, self._read(readings), strict=True):
                 readership = reading.of_tables(readership)
                 readerships.append(readership)
-                reader = self._reader_of(self._nodes[reading.node_id])
+                reader = self._readers[reading.node_id]
                 if reader not in downstream and (readership.uses or readership.blind):
-                    downstream[reader] = tuple(
-                        self._reader_of(self._nodes[name]) for name in self._behind(reading.node_id)
-                    )
+                    downstream[reader] = tuple(self._readers[name] for name in self._behind(reading.node_id))
                 next_readings += self._next_readings(reading, reading.passages(outputs), followed)
             readings = next_readings
         merged = merge([*readerships, *self._freshness()])
@@ -244,6 +244,10 @@ class _Project:
                 yield _Reading(node_id, self.tables)
 
     @cached_property
+    def _readers(self) -> Mapping[str, Reader]:
+        return {node_id: self._reader_of(node) for node_id, node in self._nodes.items()}
+
+    @cached_property
     def _tables_by_source(self) -> Mapping[str, str]:
         return dict(self._sources())
 
@@ -275,7 +279,7 @@ class _Project:
         all_passages = dict.fromkeys(passages)
         for child_id in self._children.get(node_id, ()):
             new_passages = tuple(passage for passage in all_passages if passage not in followed[node_id, child_id])
-            if new_passages and self._nodes[child_id].get("resource_type") in _SQL_KINDS:
+            if new_passages and self._nodes[child_id].get("resource_type") in (*_SQL_KINDS, _SEMANTIC_MODEL):
                 followed[node_id, child_id].update(new_passages)
                 columns = tuple(dict.fromkeys(passage.output for passage in new_passages))
                 tables = ReadTables({relation: columns}, dataset)
@@ -284,10 +288,9 @@ class _Project:
     def _read(self, readings: Sequence[_Reading]) -> list[tuple[Readership, list[list[Any]]]]:
         """Return the uses of each reading, and the columns that its node passes on."""
         texts = {
-            number: SqlText(compiled, self._reader_of(node), reading.tables, self.dialect)
+            number: SqlText(sql, self._readers[reading.node_id], reading.tables, self.dialect)
             for number, reading in enumerate(readings)
-            if isinstance(compiled := (node := self._nodes[reading.node_id]).get("compiled_code"), str)
-            if node.get("language", "sql") == "sql" and node.get("resource_type") in _SQL_KINDS
+            if (sql := self._sql_of(reading)) is not None
         }
         uses = dict(zip(texts, read_uses(list(texts.values())), strict=True))
         results = []
@@ -301,10 +304,24 @@ class _Project:
                 results.append((self._without_sql(reading), []))
         return results
 
+    def _sql_of(self, reading: _Reading) -> str | None:
+        """Return the compiled SQL of a node, or SQL with the expressions of a semantic model; None without SQL."""
+        node = self._nodes[reading.node_id]
+        compiled = node.get("compiled_code")
+        match node.get("resource_type"):
+            case kind if kind == _SEMANTIC_MODEL and reading.columns is not None:
+                relation = _mapping(node, "node_relation").get("relation_name")
+                expressions = _semantic_expressions(node)
+                return f"select {', '.join(expressions)} from {relation}" if expressions and relation else None
+            case kind if kind in _SQL_KINDS and node.get("language", "sql") == "sql" and isinstance(compiled, str):
+                return compiled
+            case _:
+                return None
+
     def _without_sql(self, reading: _Reading) -> Readership:
         """Return the uses of a node without compiled SQL."""
         node = self._nodes[reading.node_id]
-        reader = self._reader_of(node)
+        reader = self._readers[reading.node_id]
         if node.get("resource_type") not in _SQL_KINDS:
             return _blind(reader, f"a reader of the kind {reader.kind}", reading.sources)
         if node.get("language", "sql") != "sql":
@@ -317,7 +334,7 @@ class _Project:
     def _completed(self, readership: Readership, reading: _Reading) -> Readership:
         """Return the uses of compiled SQL with its doubts, and the lines of its file."""
         node = self._nodes[reading.node_id]
-        reader = self._reader_of(node)
+        reader = self._readers[reading.node_id]
         if not reading.sources and not readership.uses:
             return Readership()
         if (template_line := node.get(TEMPLATE_LINE)) is not None and reader.location is not None:
@@ -331,7 +348,8 @@ class _Project:
         if missing:
             readership = merge((readership, _blind(reader, "compiled SQL that does not name the source", missing)))
         # Line numbers refer to the compiled text; the file has the same ones unless filling in moves lines.
-        if fill_in(str(node.get("raw_code") or ""))[0].count("\n") == node["compiled_code"].count("\n"):
+        compiled = node.get("compiled_code")
+        if compiled and fill_in(str(node.get("raw_code") or ""))[0].count("\n") == compiled.count("\n"):
             return readership
         return _without_lines(readership)
 
@@ -388,6 +406,18 @@ def _configured_uses(node: Mapping[str, Any], reader: Reader, outputs: Iterable[
     for output, table, column, _ in outputs:
         if output.casefold() in names:
             yield Use(reader, table, column, Clause.WHERE, is_computed=True, location=reader.location)
+
+
+def _semantic_expressions(node: Mapping[str, Any]) -> list[str]:
+    """Return the SQL of the entities, dimensions and measures of a semantic model; measures are computed."""
+    expressions = []
+    for section, form in (("entities", "{}"), ("dimensions", "{}"), ("measures", "sum({})")):
+        items = node.get(section)
+        for item in items if isinstance(items, list) else ():
+            expression = item.get("expr") or item.get("name") if isinstance(item, Mapping) else None
+            if isinstance(expression, str):
+                expressions.append(form.format(expression))
+    return expressions
 
 
 def _tested(reader: Reader, column: str, sources: Iterable[str], tables: ReadTables) -> Iterator[Use]:
