@@ -11,7 +11,7 @@ from schemactl.review.comparison import Comparison
 from schemactl.review.rule import Finder, Match
 from schemactl.review.severity import Impact, Severity
 from schemactl.review.wording import full_name
-from schemactl.schema.changes import ColumnRetyped
+from schemactl.schema.changes import ColumnRetyped, VariantFolded
 from schemactl.schema.contract import Promotion, promotion_for
 from schemactl.schema.conversions import (
     EPOCH_UNIT,
@@ -196,7 +196,7 @@ def conversion_rule(effect: Effect) -> Finder:
 def promoted(comparison: Comparison) -> Iterator[Retype]:
     """Yield the columns that the contract of the head schema lets data widen, and whose type is wider in it."""
     for retype in _all_retypes(comparison):
-        if _is_promoted(comparison, retype):
+        if _is_promoted(comparison, retype) and not _is_folded(comparison, retype):
             yield retype
 
 
@@ -208,8 +208,21 @@ def _is_promoted(comparison: Comparison, retype: Retype) -> bool:
     return retype.after in widened_types(retype.before, retype.after, scale=scale, allow_text=allows_text)
 
 
+def _is_folded(comparison: Comparison, retype: Retype) -> bool:
+    """Return whether a column became wider to hold a variant, which rule C221 reports with its values."""
+    change = retype.change
+    if not any((fold.table, fold.into) == (change.table, change.column) for fold in comparison.of(VariantFolded)):
+        return False
+    scale = retype.after.scale or 0
+    return retype.after in widened_types(retype.before, retype.after, scale=scale, allow_text=True)
+
+
 def _retypes(comparison: Comparison) -> Iterator[Retype]:
-    return (retype for retype in _all_retypes(comparison) if not _is_promoted(comparison, retype))
+    return (
+        retype
+        for retype in _all_retypes(comparison)
+        if not (_is_promoted(comparison, retype) or _is_folded(comparison, retype))
+    )
 
 
 def _all_retypes(comparison: Comparison) -> Iterator[Retype]:
