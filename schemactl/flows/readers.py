@@ -16,7 +16,7 @@ from schemactl.flows.target import find_destination
 from schemactl.formats._readers import ReaderNames
 from schemactl.garbage_collection import paused_collector
 from schemactl.readers import READER_KINDS
-from schemactl.readers.sql_texts import read_sql
+from schemactl.readers.sql_texts import SqlText, read_sql_texts
 from schemactl.readers.tables import ReadTables
 from schemactl.review.readers import (
     Answer,
@@ -118,17 +118,15 @@ def _read_database(source: ReaderSource, tables: ReadTables) -> Readership:
     destination = find_destination(source.where).destination
     if not is_querying(destination):
         raise InputError(f"`{source.kind}` keeps no views", hint="name a duckdb, mysql, postgresql or sqlite database")
-    readerships = []
+    dialect = source.dialect or canonical_dialect(source.kind)
+    views, blind = [], []
     for query in destination.read_queries(source.where):
         reader = Reader(query.kind, query.name)
         if query.kind in ("view", "materialized view"):
-            dialect = source.dialect or canonical_dialect(source.kind)
-            readerships.append(read_sql(query.sql, reader, tables, dialect))
+            views.append(SqlText(query.sql, reader, tables, dialect))
         else:
-            names = tables.mentioned_in(query.sql)
-            blind = (Blindness(reader, f"a {query.kind}", table) for table in names)
-            readerships.append(Readership(blind=tuple(blind)))
-    return merge(readerships)
+            blind += (Blindness(reader, f"a {query.kind}", table) for table in tables.mentioned_in(query.sql))
+    return merge([*read_sql_texts(views), Readership(blind=tuple(blind))])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
