@@ -119,7 +119,8 @@ def _read_database(source: ReaderSource, tables: ReadTables) -> Readership:
     if not is_querying(destination):
         raise InputError(f"`{source.kind}` keeps no views", hint="name a duckdb, mysql, postgresql or sqlite database")
     dialect = source.dialect or canonical_dialect(source.kind)
-    views, blind = [], []
+    views: list[SqlText] = []
+    blind: list[Blindness] = []
     for query in destination.read_queries(source.where):
         reader = Reader(query.kind, query.name)
         if query.kind in ("view", "materialized view"):
