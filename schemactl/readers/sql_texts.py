@@ -172,9 +172,12 @@ def _core_count() -> int:
 
 def _start(texts: Sequence[SqlText]) -> subprocess.Popen[bytes] | None:
     """Start a process that parses texts; None if that fails."""
+    if not sys.executable:  # Python is embedded in another program
+        return None
     tables = [[text.tables.columns, text.tables.dataset, text.tables.database] for text in texts]
     jobs = [[text.text, text.dialect, table] for text, table in zip(texts, tables, strict=True)]
-    command = [sys.executable, "-c", _START, json.dumps(sys.path)]
+    # -P: the first import must not find a module of the working folder, which may be a stranger's.
+    command = [sys.executable, "-P", "-c", _START, json.dumps(sys.path)]
     try:
         process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True

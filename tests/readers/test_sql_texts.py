@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -72,3 +73,15 @@ def test_texts_are_read_without_another_process_if_none_can_start(
 def test_few_texts_start_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(subprocess, "Popen")
     assert len(read_sql_texts(texts(10))) == 10
+
+
+def test_a_module_in_the_working_folder_is_not_imported(
+    processes: list[list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [folder for folder in sys.path if folder])
+    for name in ("json", "orjson", "schemactl"):
+        (tmp_path / f"{name}.py").write_text("open('imported', 'w').close()")
+    assert len(read_sql_texts(texts(10))[5].uses) == 3
+    assert len(processes) == 2
+    assert not (tmp_path / "imported").exists()

@@ -116,7 +116,8 @@ class Workers:
             EngineError: one cannot be started.
         """
         while len(self._processes) < self._count:
-            command = [sys.executable, "-c", _START, json.dumps(sys.path)]
+            # -P: the first import must not find a module of the working folder, which may be a stranger's.
+            command = [sys.executable, "-P", "-c", _START, json.dumps(sys.path)]
             try:
                 with _interrupts_blocked():
                     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
