@@ -39,7 +39,7 @@ from schemactl.normalization.normalizers import make_plan, module_of
 from schemactl.normalization.plan import Plan
 from schemactl.normalization.request import PlanRequest
 from schemactl.redaction import redact
-from schemactl.schema.contract import Mode, promotion_for
+from schemactl.schema.contract import Mode, may_promote, promotion_for
 from schemactl.schema.hints import with_hints
 from schemactl.schema.judgment import Judgment, Violation, judge, leave_out
 from schemactl.schema.naming import convention_name
@@ -205,6 +205,8 @@ def _promote(
     """Resolve the evidence of one root table, with wider columns in place of variants if the contract promotes them."""
     before, override = start.before, start.request.contract
     resolution = _resolve(start, is_loaded)
+    if not may_promote(before, override):
+        return resolution, ()
     promoter = Promoter(
         start.evidence,
         before,

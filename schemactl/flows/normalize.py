@@ -73,7 +73,7 @@ from schemactl.normalization.report import (
 )
 from schemactl.normalization.tally import REJECTS_TABLE, LoadTime, RecordOrigin
 from schemactl.progress import Progress, no_progress
-from schemactl.schema.contract import Entity, Mode, Promotion, promotion_for
+from schemactl.schema.contract import Entity, Mode, Promotion, may_promote, promotion_for
 from schemactl.schema.dispositions import appends, complete, first
 from schemactl.schema.full_types import MAX_DIGITS, FullType, check_scale, full_type
 from schemactl.schema.hints import with_hints
@@ -778,6 +778,8 @@ class _Widening:
 def _widening(call: Call, schema: Schema, tables: Iterable[Table]) -> _Widening | None:
     """Return the columns that a load may widen by its contract; None without any."""
     contract = call.request.inference.contract
+    if not may_promote(schema, contract):
+        return None
     columns = frozenset(
         (table.name, column.name)
         for table in tables

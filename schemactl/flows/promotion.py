@@ -143,7 +143,8 @@ class StoredColumns:
         rows = state.session.row_count(steps[0].table_name)
         self._check_rows(plan, schema, rows)
         counts = count_unfit(state.session, plan, 0)
-        return StoredValues(rows, sum(of.count for of in counts), tuple(text for of in counts for text in of.examples))
+        examples = tuple(text for counted_step in counts for text in counted_step.examples)
+        return StoredValues(rows, sum(counted_step.count for counted_step in counts), examples)
 
     def _check_rows(self, plan: MigrationPlan, schema: Schema, rows: int) -> None:
         rewrites = [planned for planned in plan.steps if planned.way in (Way.REWRITE, Way.COPY)]
@@ -201,11 +202,11 @@ class StoredColumns:
         state = read_state(session, target, self.schema_name)
         retry = LockRetry(0, self.progress)
         if (unfinished := state.unfinished) is not None:
-            plan, done = resume_plan(state, unfinished)
+            plan, finished_count = resume_plan(state, unfinished)
             if not _is_promotion(plan):
                 hint = "`schemactl migrate apply` resumes it, and `schemactl migrate rollback` undoes it"
                 raise DestinationError(f"`{session.origin}` has an unfinished migration", hint=hint)
-            return ForwardRun(session, target.destination, plan, unfinished, done, retry)
+            return ForwardRun(session, target.destination, plan, unfinished, finished_count, retry)
         plan = plan_promotion(state, schema, columns, is_recorded=is_recorded)
         if not plan.steps:
             return None
@@ -279,8 +280,9 @@ def _goal(stored_column: Column, column: Column) -> Column | None:
     stored_type, wider = full_type(stored_column.properties), full_type(column.properties)
     if stored_type is None or wider is None or wider not in _wider_types(stored_type, wider):
         return None
-    kept = {key: value for key, value in stored_column.properties.items() if key not in (*_TYPE_KEYS, DATABASE_TYPE)}
-    return Column(column.name, {**kept, **type_properties(wider)})
+    type_keys = (*_TYPE_KEYS, DATABASE_TYPE)
+    hints = {key: value for key, value in stored_column.properties.items() if key not in type_keys}
+    return Column(column.name, {**hints, **type_properties(wider)})
 
 
 _TYPE_KEYS: Final = ("data_type", "precision", "scale", "timezone")

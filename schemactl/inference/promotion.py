@@ -88,7 +88,7 @@ class Promoter:
     def promote(self, resolution: Resolution) -> Promotions:
         """Return the columns that become wider than in a resolution, which makes variant columns of their values."""
         wider: dict[Origin, FullType] = {}
-        refused: dict[Origin, frozenset[DataType]] = {}
+        refused_kinds: dict[Origin, frozenset[DataType]] = {}
         findings: list[PromotionFinding] = []
         for origin, variants in self._candidates(resolution).items():
             for finding, attempt in self._decide(resolution, origin, variants):
@@ -96,15 +96,15 @@ class Promoter:
                 if attempt.wider is not None:
                     wider[origin] = attempt.wider
                 elif attempt.refused:
-                    refused[origin] = refused.get(origin, frozenset()) | attempt.refused
+                    refused_kinds[origin] = refused_kinds.get(origin, frozenset()) | attempt.refused
         for (table, variant), base in variant_bases(resolution.schema).items():
             # The wider type would take the values of an existing variant as well, rounded.
             stored_variant = self.before.column(table, variant)
             kind = None if stored_variant is None else stored_variant.data_type
             has_values = (table, base) in wider and (table, variant) in resolution.taken
             if has_values and kind is not None and kind in _ROUNDED_KINDS:
-                refused[table, base] = refused.get((table, base), frozenset()) | {kind}
-        return Promotions(wider, refused, tuple(findings))
+                refused_kinds[table, base] = refused_kinds.get((table, base), frozenset()) | {kind}
+        return Promotions(wider, refused_kinds, tuple(findings))
 
     def _candidates(self, resolution: Resolution) -> dict[Origin, list[str]]:
         """Return the columns that promote, with the variant columns that the data adds; none for lossy values."""
@@ -114,6 +114,8 @@ class Promoter:
             is_new = stored_variant is None or not stored_variant.is_complete
             if is_new and self.mode_of(table, base) is not Promotion.VARIANT:
                 candidates.setdefault((table, base), []).append(variant)
+        for (table, _), variants in candidates.items():
+            variants.sort(key=list(resolution.schema.tables[table].columns).index)  # in order of the data
         for origin in resolution.taken:
             is_promoting = self._base_column(resolution, origin).data_type in _LOSSY and (
                 self.mode_of(*origin) is not Promotion.VARIANT
@@ -199,6 +201,8 @@ class Promoter:
                 declared = full_type({**self.evidence.declared[path], "data_type": str(data_type)})
                 if declared is None or not (holds_all(declared, target) or self._is_in_double(path, declared, target)):
                     return f"values that their source declares as {declared} may not survive"
+        if target.data_type is DataType.DOUBLE and any(self._passes_double(*taken_class) for taken_class in fed):
+            return "integers above 2^53 would not survive as double"
         judged = judge_values(self.evidence, fed, target)
         if judged is None:
             return "objects and lists do not survive"
@@ -214,6 +218,13 @@ class Promoter:
                 self.count_new(judged.open_paths, target, frozenset(kind_of(class_name) for _, class_name in fed)),
             )
         )
+
+    def _passes_double(self, path: Path, class_name: str) -> bool:
+        """Return whether integers of a class are past 2^53: a double may spell them alike, and be another number."""
+        integers = self.evidence.paths.get(path, {}).get(class_name)
+        if integers is None or kind_of(class_name) != DataType.BIGINT:
+            return False
+        return any(end is not None and abs(end) > EXACT_INTEGERS for end in (integers.least, integers.greatest))
 
     def _is_in_double(self, path: Path, declared: FullType, target: FullType) -> bool:
         """Return whether a source's integers are known to be within the integers that a double holds."""

@@ -170,6 +170,18 @@ def promotion_for(schema: Schema, table: str, column: str, override: ContractVal
     return next(promotions, Promotion.VARIANT)
 
 
+def may_promote(schema: Schema, override: ContractValue = None) -> bool:
+    """Return whether any column can have another promotion than dlt's: quick, as most schemas have no hint for it."""
+    levels = [override, schema.settings.get(PROMOTION_HINT)]
+    if any(promotion_of(level) in PROMOTING for level in levels if level):
+        return True
+    return any(
+        PROMOTION_HINT in table.properties
+        or any(PROMOTION_HINT in column.properties for column in table.columns.values())
+        for table in schema.tables.values()
+    )
+
+
 def split_promotion(contract: str) -> tuple[dict[str, str] | str, str | None]:
     """Return a contract as ``schema_contract`` can have it, and the mode of the hint; None if it promotes nothing.
 

@@ -55,8 +55,8 @@ def stored(to: str, column: str, table: str = "orders") -> list[Any]:
     if to.startswith("postgresql:"):
         address, _, dataset = to.partition("?dataset=")
         with psycopg.connect(address) as server:
-            found = server.execute(f"select {column} from {dataset}.{table} where {column} is not null".encode())
-            return sorted(value for (value,) in found)
+            query = f"select {column} from {dataset}.{table} where {column} is not null"
+            return sorted(value for (value,) in server.execute(query.encode()))
     if to.startswith("sqlite:"):  # SQLite returns decimals as floats
         with closing(sqlite3.connect("shop.db")) as connection:
             return sorted(

@@ -14,6 +14,7 @@ from schemactl.schema.contract import (
     Mode,
     Promotion,
     contract_for,
+    may_promote,
     promotion_for,
     split_promotion,
 )
@@ -130,3 +131,19 @@ def test_a_contract_that_does_not_evolve_promotes_nothing():
     assert promotion_for(frozen, "t", "a") is Promotion.VARIANT
     assert promotion_for(promoting("promote"), "t", "_dlt_id") is Promotion.VARIANT
     assert promotion_for(promoting("promote"), "_dlt_loads", "status") is Promotion.VARIANT
+
+
+@pytest.mark.parametrize(
+    ("sample", "call", "promotes"),
+    [
+        (promoting(), None, False),
+        (promoting(), "columns=freeze", False),
+        (promoting(), "data_type=promote", True),
+        (promoting("promote_text"), None, True),
+        (promoting("evolve"), None, False),
+        (promoting(nested="promote"), None, True),
+        (promoting(column={"data_type": "promote"}), None, True),
+    ],
+)
+def test_most_schemas_are_known_to_promote_nothing(sample, call, promotes):
+    assert may_promote(sample, call) is promotes
