@@ -240,7 +240,9 @@ def _refuse_loss(value: Any, coerced_value: Any, retype: Retype) -> None:
         if retype.is_strict and in_utc.time() != _MIDNIGHT:
             raise ValueError("its time of day")
     is_cut = before in (DataType.BIGINT, *_DECIMALS) and after is DataType.DOUBLE
-    if is_cut and Decimal(repr(coerced_value)) != value:
+    # An integer past 2^53 may be spelled like a double that is another number.
+    is_other = is_cut and before in (DataType.BIGINT, DataType.WEI) and coerced_value != value
+    if is_other or (is_cut and Decimal(repr(coerced_value)) != value):
         raise ValueError("digits")
 
 
