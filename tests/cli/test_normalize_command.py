@@ -19,6 +19,7 @@ from schemactl.errors import DestinationError
 from schemactl.flows.backlog import LoadLimits
 from schemactl.flows.infer import InferRequest
 from schemactl.flows.loaded_files import Changed
+from schemactl.flows.promotion import PromoteLocks, PromotionOptions
 from schemactl.inference.evidence import Position
 from schemactl.inference.report import FileFinding, InferenceReport
 from schemactl.normalization.report import NormalizeReport, Outcome, TableCounts
@@ -70,6 +71,7 @@ class Request:
     staging: Path | None
     changed: Changed | None = None
     limits: LoadLimits = field(default_factory=LoadLimits)
+    promotion: PromotionOptions = field(default_factory=PromotionOptions)
 
 
 class Flow:
@@ -117,7 +119,8 @@ def test_every_option_of_a_load_reaches_the_flow(flow: Flow) -> None:
         "--to", "duckdb:///shop.duckdb", "--table", "orders", "--contract", "columns=freeze", "--rejects", "bad",
         "--load-id", "7", "--new-only", "--on-bad-record", "skip", "--input-format", "csv", "--resolve-collisions",
         "--lineage", "--staging", "tmp", "--schemas", "s", "--naming", "direct",
-        "--normalizer", "nested", "--master", "local[2]", "--conf", "spark.a=1",
+        "--normalizer", "nested", "--master", "local[2]", "--conf", "spark.a=1", "--promote-max-rows", "5",
+        "--promote-locks", "fail",
     )  # fmt: skip
 
     run(["normalize", "a.jsonl", "b*.csv", "--name", "shop", *options])
@@ -132,7 +135,7 @@ def test_every_option_of_a_load_reaches_the_flow(flow: Flow) -> None:
             naming="direct", normalizer="nested",
         ),
         to="duckdb:///shop.duckdb", rejects=Path("bad"), load_id="7", new_only=True, lineage=True,
-        staging=Path("tmp"),
+        staging=Path("tmp"), promotion=PromotionOptions(5, PromoteLocks.FAIL),
     )  # fmt: skip
 
 

@@ -149,7 +149,7 @@ def test_the_walk_of_the_documentation_brings_a_bad_file_back(
     import duckdb
 
     page = (Path(__file__).parents[2] / "docs" / "rejects.md").read_text()
-    walk = page.partition("## A bad file, back")[2].partition("\n## ")[0]
+    walk = page.partition("## Repair a bad file in six commands")[2].partition("\n## ")[0]
     lines = [line[4:] for line in walk.splitlines() if line.startswith("    ")]
     calls = [shlex.split(line)[1:] for line in lines if line.startswith("schemactl ")]
     assert len(calls) == 6

@@ -36,6 +36,7 @@ class Reader:
     """Makes the rows of documents by the kernel, as a `ScanReader` does."""
 
     documents: tuple[Any, ...]
+    reads_as_scanned = False
 
     def count(self, _tables: Tables, plan: Plan) -> Counted:
         maker = RowMaker(plan, LoadTime("1", datetime.now(UTC)))
