@@ -142,8 +142,10 @@ class MigrationPlan:
         """The places before which custom SQL runs, or values are counted again: no copy does steps on both sides."""
         own_places = {own_sql.number - (own_sql.when is not When.AFTER) for own_sql in self.own}
         behind = {own_sql.number for own_sql in self.own if own_sql.when is When.INSTEAD}
-        anew = {index for index in range(self.changed_from(), len(self.steps)) if self.steps[index].step.needs_count}
-        return frozenset(own_places | behind | anew)
+        recounted = {
+            index for index in range(self.changed_from(), len(self.steps)) if self.steps[index].step.needs_count
+        }
+        return frozenset(own_places | behind | recounted)
 
     def is_current(self, catalogue: Schema) -> bool:
         """Return whether the tables that the planner read are unchanged."""

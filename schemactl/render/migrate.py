@@ -295,8 +295,8 @@ def print_recorded(report: reports.BaselineReport, look: Look) -> str:
         case reports.Outcome.NOTHING:
             end = print_line("nothing to do: the ledger already has this schema", look, _GOOD)
         case reports.Outcome.REFUSED:
-            stands = print_sections([show_blockers(report.blockers)], look)
-            end = f"{stands}\n{print_line('nothing recorded', look, ERROR)}"
+            shown_blockers = print_sections([show_blockers(report.blockers)], look)
+            end = f"{shown_blockers}\n{print_line('nothing recorded', look, ERROR)}"
     return f"{print_baseline(report, look)}\n{end}"
 
 

@@ -18,7 +18,7 @@ from schemactl.destinations._migration.session import SqlMigration
 from schemactl.errors import InputError
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
 from schemactl.flows.migrate.migration_folder import NextRequest, check_folder, next_migration, rebase_folder
-from schemactl.flows.migrate.pending import apply_folder, plan_next_there, stand
+from schemactl.flows.migrate.pending import apply_folder, find_standing, plan_next_there
 from schemactl.flows.migrate.rollback import RollbackRequest, rollback
 from schemactl.flows.target import migratable
 from schemactl.migration.options import OnUnfit, PlanOptions
@@ -73,7 +73,7 @@ def test_what_is_pending_is_run_and_nothing_else(dataset: Dataset) -> None:
     assert apply(dataset).outcome is Outcome.DONE
     dataset.sql("INSERT INTO @.orders VALUES (1, 5, 'x', 'o')")
     add(ADDED, "add paid")
-    before = stand(FOLDER, dataset.url)
+    before = find_standing(FOLDER, dataset.url)
     assert (before.at, before.pending) == ("0001_create_orders", ("0002_add_paid",))
 
     report = apply(dataset)
@@ -81,7 +81,7 @@ def test_what_is_pending_is_run_and_nothing_else(dataset: Dataset) -> None:
     assert report.outcome is Outcome.DONE
     assert [len(each.planned.plan.steps) for each in report.applied] == [3]
     assert dataset.sql("SELECT id, amount, memo FROM @.orders") == [(1, 5.0, "x")]
-    after = stand(FOLDER, dataset.url)
+    after = find_standing(FOLDER, dataset.url)
     assert (after.at, after.pending, after.is_settled) == ("0002_add_paid", (), True)
     assert apply(dataset).outcome is Outcome.NOTHING
 
@@ -96,7 +96,7 @@ def test_a_migration_is_undone_as_any_other_run_and_is_pending_again(dataset: Da
 
     assert report.outcome is Outcome.DONE
     assert dataset.columns() == ["id", "amount", "note", "old"]
-    assert stand(FOLDER, dataset.url).pending == ("0002_add",)
+    assert find_standing(FOLDER, dataset.url).pending == ("0002_add",)
     assert apply(dataset).outcome is Outcome.DONE
 
 
@@ -125,7 +125,7 @@ def test_a_destination_that_was_brought_to_a_migrations_schema_in_another_way_go
     apply_migration(request, lambda _: True, lambda: nullcontext(None))
     add(ADDED, "add")
 
-    assert stand(FOLDER, dataset.url).pending == ("0002_add",)
+    assert find_standing(FOLDER, dataset.url).pending == ("0002_add",)
     assert apply(dataset).outcome is Outcome.DONE
 
 
@@ -137,7 +137,7 @@ def test_a_migration_whose_schema_was_loaded_but_whose_tables_are_as_before_has_
     with migratable(dataset.url).open_for_writing("shop", Patience()) as session, session.transaction():
         session.write_version(ADDED)  # as a load does
 
-    standing = stand(FOLDER, dataset.url)
+    standing = find_standing(FOLDER, dataset.url)
 
     assert (standing.at, standing.pending) == ("0001_create_orders", ())
     assert standing.blocker is not None
@@ -145,7 +145,7 @@ def test_a_migration_whose_schema_was_loaded_but_whose_tables_are_as_before_has_
     assert apply(dataset).outcome is Outcome.REFUSED
     request = ApplyRequest(put(ADDED, "added.yaml"), dataset.url, Path("schemas"), PlanOptions())
     assert apply_migration(request, lambda _: True, lambda: nullcontext(None)).outcome is Outcome.DONE
-    standing = stand(FOLDER, dataset.url)
+    standing = find_standing(FOLDER, dataset.url)
     assert (standing.at, standing.pending, standing.blocker) == ("0002_add", (), None)
 
 
@@ -189,7 +189,7 @@ def test_values_that_do_not_fit_stop_one_migration_and_keep_those_before(tmp_pat
 
     assert report.outcome is Outcome.REFUSED
     assert [each.outcome for each in report.applied] == [Outcome.DONE, Outcome.REFUSED]
-    assert stand(FOLDER, dataset.url).at == "0002_color"
+    assert find_standing(FOLDER, dataset.url).at == "0002_color"
 
 
 @pytest.mark.destinations
@@ -209,7 +209,7 @@ def test_a_migration_that_was_killed_half_way_goes_on(tmp_path: Path, monkeypatc
         patched.setattr(SqlMigration, "run", dying)
         with pytest.raises(KeyboardInterrupt):
             apply(dataset, is_step_by_step=True)
-    standing = stand(FOLDER, dataset.url)
+    standing = find_standing(FOLDER, dataset.url)
     assert (standing.pending, standing.is_unfinished, standing.blocker) == (("0002_add",), True, None)
 
     report = apply(dataset, is_step_by_step=True)
@@ -311,11 +311,11 @@ def test_a_column_that_was_left_alone_can_be_dropped_where_nothing_else_changes(
     assert add(less, "again").migration is None
     add(less, "drop", allows_destructive=True)
 
-    assert stand(FOLDER, dataset.url).pending == ("0003_drop",)
-    assert stand(FOLDER, elsewhere.url).pending == ()
+    assert find_standing(FOLDER, dataset.url).pending == ("0003_drop",)
+    assert find_standing(FOLDER, elsewhere.url).pending == ()
     assert apply(dataset, allows_destructive=True).outcome is Outcome.DONE
     assert dataset.columns() == ["id", "amount", "note"]
-    assert stand(FOLDER, dataset.url).is_settled
+    assert find_standing(FOLDER, dataset.url).is_settled
     assert add(less, "again", allows_destructive=True).migration is None
 
 
@@ -329,7 +329,7 @@ def test_a_file_that_was_changed_added_or_removed_is_refused() -> None:
     sql.write_text(kept + "DROP TABLE orders;\n")
     assert "`0002_add.duckdb.sql` was changed" in problems()
     with pytest.raises(InputError, match="was changed"):
-        stand(FOLDER, "duckdb:///x.duckdb")
+        find_standing(FOLDER, "duckdb:///x.duckdb")
     sql.unlink()
     assert problems() == ["`0002_add.duckdb.sql` is missing"]
     sql.write_text(kept.replace("\n", "\r\n"))

@@ -170,8 +170,10 @@ def refuse_unfit(plan: MigrationPlan, counts: Sequence[Counted], *, is_begun: bo
             instead = "undo the unfinished run: `schemactl migrate rollback`"
         elif plan.migration is not None:
             # Its files contain how it was planned.
-            anew = f"delete the files of `{plan.migration.name}`, run `schemactl migrate hash DIR`, and plan it again"
-            instead = f"{instead}: {anew}"
+            plan_again = (
+                f"delete the files of `{plan.migration.name}`, run `schemactl migrate hash DIR`, and plan it again"
+            )
+            instead = f"{instead}: {plan_again}"
         hint = f"{mend}, or {instead}"
         yield PlanBlocker(BlockerKind.UNFIT, message, hint, (counted_values.number,))
 

@@ -163,13 +163,13 @@ def _lost(session: MigrationSession, schema: Schema, versions: Sequence[Version]
             version.version_hash not in after
             and schema.version_hash not in stored_schema.previous_hashes
             and not (schema.imported_version_hash is None and stored_schema.imported_version_hash in ancestors)
-            and not (own_schemas and _starts_anew(schema, stored_schema))
+            and not (own_schemas and _starts_over(schema, stored_schema))
         ):
             yield _without(stored_schema, own_schemas)
         after = stored_schema.previous_hashes
 
 
-def _starts_anew(schema: Schema, before: Schema) -> bool:
+def _starts_over(schema: Schema, before: Schema) -> bool:
     imported = (schema.imported_version_hash, before.imported_version_hash)
     return None not in imported and imported[0] != imported[1]
 

@@ -24,7 +24,7 @@ from schemactl.schema.types import Schema
 from schemactl.store.text import replace_file
 
 
-def stand(path: Path, to: str | None) -> FolderStanding:
+def find_standing(path: Path, to: str | None) -> FolderStanding:
     """Return the position of a destination in the folder; nothing is written."""
     folder = sound_folder(path)
     return _find_ahead(folder, migratable(to))[0]

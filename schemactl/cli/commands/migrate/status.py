@@ -58,12 +58,12 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
 
 
 def _print_standings(options: Options, terminal: Terminal, folder: str) -> ExitCode:
-    from schemactl.flows.migrate.pending import stand
+    from schemactl.flows.migrate.pending import find_standing
 
     if options.reference is not None:
         raise InputError("`--dir` and REF cannot be used together")
     addresses = [options.to] if options.to is not None else _all_destinations()
-    standings = [stand(Path(folder), address) for address in addresses]
+    standings = [find_standing(Path(folder), address) for address in addresses]
     from schemactl.render.findings import render_findings, report_of_standings
     from schemactl.render.migrate import print_standings
     from schemactl.render.migrate_json import standings_document
