@@ -19,7 +19,7 @@ from schemactl.inference.resolve import Origin, Resolution, TakenClass, variant_
 from schemactl.inference.survival import EXACT_INTEGERS, Tally, add, judge_values
 from schemactl.inference.values import DECLARED
 from schemactl.schema.contract import Promotion
-from schemactl.schema.full_types import MAX_DIGITS, FullType, digits_of_bits, full_type
+from schemactl.schema.full_types import DEFAULT_DECIMAL, MAX_DIGITS, FullType, digits_of_bits, full_type
 from schemactl.schema.naming import naming_of
 from schemactl.schema.paths import Path
 from schemactl.schema.personal import is_personal
@@ -244,8 +244,8 @@ class Promoter:
     def _lossy_types(self, resolution: Resolution, origin: Origin) -> tuple[FullType, ...]:
         """Return the types of values that dlt would cut or round to fit a column, or that stop the load there.
 
-        dlt takes a timestamp into a date column without its time of day, checks no text against a length, and lets the
-        destination round numbers that have more digits than the column.
+        dlt takes a timestamp into a date column without its time of day, checks no text or binary against a length, and
+        lets the destination round numbers and points in time that have more digits than the column.
         """
         stored_type = full_type(self._base_column(resolution, origin).properties)
         if stored_type is None:
@@ -256,9 +256,7 @@ class Promoter:
                 has_times = any(_is_timestamp(self.evidence, path, class_name) for path, class_name in fed)
                 return (FullType(DataType.TIMESTAMP, MICROSECOND_DIGITS, timezone=True),) if has_times else ()
             case DataType.TEXT if stored_type.precision is not None:
-                classes = ((self.evidence.paths.get(path, {}).get(name), name) for path, name in fed)
-                texts = (of for of, name in classes if of is not None and kind_of(name) == DataType.TEXT)
-                longest = max((of.longest or 0 for of in texts), default=0)
+                longest = self._longest_text(fed)
                 return (FullType(DataType.TEXT, longest),) if longest > stored_type.precision else ()
             case DataType.BIGINT:
                 # dlt reads unsigned integers of 64 bits, and no bigint holds the larger half.
@@ -266,13 +264,28 @@ class Promoter:
                 return (FullType(DataType.WEI, scale=0),) if is_unsigned else ()
             case DataType.DOUBLE:
                 return (FullType(DataType.BIGINT, 64),) if self._rounds(fed, DataType.BIGINT, stored_type) else ()
+            case DataType.BINARY if stored_type.precision is not None:
+                longest = self._longest_text(fed) * 3 // 4  # dlt reads the bytes of a text as Base64
+                return (FullType(DataType.BINARY, longest),) if longest > stored_type.precision else ()
+            case DataType.TIMESTAMP | DataType.TIME if (stored_type.precision or 0) < MICROSECOND_DIGITS:
+                finest = replace(stored_type, precision=MICROSECOND_DIGITS)
+                return (finest,) if self._rounds(fed, DataType.TEXT, stored_type) else ()
             case DataType.DECIMAL | DataType.WEI:
-                misfits = {DataType.DOUBLE: FullType(DataType.DOUBLE), DataType.BIGINT: FullType(DataType.WEI, scale=0)}
+                misfits = {
+                    DataType.DOUBLE: FullType(DataType.DOUBLE),
+                    DataType.BIGINT: FullType(DataType.WEI, scale=0),
+                    DataType.TEXT: FullType(DataType.DECIMAL, *DEFAULT_DECIMAL),
+                }
                 # The column has already grown by the digits that the numbers have before the point.
                 grown = full_type(resolution.schema.tables[origin[0]].columns[origin[1]].properties) or stored_type
                 return tuple(of for kind, of in misfits.items() if self._rounds(fed, kind, grown))
             case _:
                 return ()
+
+    def _longest_text(self, fed: Sequence[TakenClass]) -> int:
+        """Return the length of the longest text among the values of a column."""
+        classes = ((self.evidence.paths.get(path, {}).get(name), name) for path, name in fed)
+        return max((of.longest or 0 for of, name in classes if of and kind_of(name) == DataType.TEXT), default=0)
 
     def _rounds(self, fed: Sequence[TakenClass], value_kind: DataType, target: FullType) -> bool:
         """Return whether values of a kind do not survive a type, or cannot be proven to."""
@@ -294,6 +307,7 @@ class _Attempt:
 _LOSSY: Final = (
     *(DataType.DATE, DataType.TEXT, DataType.BIGINT),
     *(DataType.DOUBLE, DataType.DECIMAL, DataType.WEI),
+    *(DataType.TIMESTAMP, DataType.TIME, DataType.BINARY),
 )
 """The types of columns into which dlt puts values that do not survive there."""
 
@@ -310,6 +324,10 @@ def _candidates_for(narrow: FullType, misfit: FullType, allows_text: bool) -> di
     if narrow.data_type is DataType.DOUBLE:
         # Never a decimal: it rounds doubles, and later ones as well.
         return dict.fromkeys((narrow, FullType(DataType.TEXT)) if allows_text else (narrow,))
+    if misfit.data_type is DataType.DECIMAL and narrow.data_type in (DataType.DECIMAL, DataType.WEI):
+        whole_digits = MAX_DIGITS if narrow.integer_digits is None else narrow.integer_digits
+        widest = FullType(DataType.DECIMAL, MAX_DIGITS, MAX_DIGITS - whole_digits)
+        return dict.fromkeys((*widened_types(narrow, misfit), widest))
     most_places = MAX_DIGITS - digits_of_bits(narrow.precision) if narrow.data_type is DataType.BIGINT else 0
     with_places = widened_types(narrow, misfit, scale=most_places, allow_text=allows_text)
     return dict.fromkeys((*widened_types(narrow, misfit), *with_places))

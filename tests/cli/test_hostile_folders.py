@@ -360,7 +360,8 @@ def test_nothing_outside_is_read_or_written_wherever_links_lead(
         with watched() as seen, interrupted_after(60), memory_limit(1 << 30, MemoryError):
             code = run([*command])
         reported = "".join(capsys.readouterr())
-        assert code in (0, 1, 2), (command, reported)
+        assert code in (0, 1, 2, 3), (command, reported)  # a link may name a file that is no database
+        assert "fault of schemactl" not in reported, (command, reported)
         assert "SECRET" not in reported, command
         used = {use for event, arguments in seen for use in uses_of(event, arguments)}
         assert not {use for use in used if is_foreign(use, top)}, command

@@ -145,6 +145,17 @@ def test_sizes_of_columns_grow(shop: Shop, any_destination: str) -> None:
     assert [float(value) for value in stored(to, "amount")] == [1.5, 12345678.25]
 
 
+def test_digits_that_a_column_would_round_make_it_wider(shop: Shop, any_destination: str) -> None:
+    to = any_destination
+    hints = Hints(columns=(parse_column("x:decimal(10,2)"),))
+    load(shop, to, "1.25", hints=hints)
+
+    (finding,) = findings(load(shop, to, "1.2567", "7"))
+
+    assert (finding.before, finding.after) == ("decimal(10, 2)", "decimal(38, 9)")
+    assert [Decimal(str(value)) for value in stored(to, "x")] == [Decimal("1.25"), Decimal("1.2567"), Decimal(7)]
+
+
 def test_a_column_that_only_the_schema_widened_becomes_wider_with_the_next_load(
     shop: Shop, any_destination: str
 ) -> None:

@@ -17,7 +17,7 @@ from schemactl.inference.resolve import Resolution
 from schemactl.inference.source_names import resolve_data
 from schemactl.inference.survival import Tally, survives
 from schemactl.schema.contract import PROMOTION_HINT, promotion_for
-from schemactl.schema.full_types import FullType
+from schemactl.schema.full_types import FullType, full_type
 from schemactl.schema.paths import Path, values_at
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Schema
@@ -101,6 +101,7 @@ BIGINT = {"data_type": "bigint"}
             {"x": "decimal", "x__v_double": "double", "x__v_wei": "wei"},
         ),
         ({"data_type": "wei"}, [0.5, 10**37], {"x": "wei", "x__v_double": "double"}),
+        ({"data_type": "wei"}, ["1.25"], {"x": "decimal"}),
     ],
 )
 def test_a_column_becomes_wider_if_all_values_survive(
@@ -116,6 +117,31 @@ def test_a_decimal_has_the_places_of_the_values() -> None:
 
     properties = resolution.schema.tables["t"].columns["x"].properties
     assert (properties["data_type"], properties["precision"], properties["scale"]) == ("decimal", 38, 19)
+
+
+@pytest.mark.parametrize(
+    ("narrow", "value", "wider"),
+    [
+        ({"data_type": "decimal", "precision": 10, "scale": 2}, "1.25", "decimal(10, 2)"),
+        ({"data_type": "decimal", "precision": 10, "scale": 2}, "1.2567", "decimal(38, 9)"),
+        ({"data_type": "decimal", "precision": 10, "scale": 2}, "1.23456789012", "decimal(38, 30)"),
+        ({"data_type": "decimal", "precision": 10, "scale": 2}, f"1.{'3' * 40}", "decimal(10, 2)"),
+        ({"data_type": "decimal", "precision": 10, "scale": 2}, "123456789012.5", "decimal(38, 9)"),
+        ({"data_type": "timestamp", "precision": 3}, "2024-01-02T03:04:05.123456Z", "timestamp"),
+        ({"data_type": "timestamp", "precision": 3}, "2024-01-02T03:04:05.123Z", "timestamp(3)"),
+        ({"data_type": "time", "precision": 0}, "03:04:05.5", "time"),
+        ({"data_type": "binary", "precision": 4}, "YWJhYmFiYWI=", "binary(9)"),
+        ({"data_type": "binary", "precision": 4}, "YWI=", "binary(4)"),
+    ],
+)
+def test_a_column_of_a_size_becomes_wider_if_it_would_cut_or_round(
+    narrow: dict[str, Any], value: str, wider: str
+) -> None:
+    resolution, promotions = promoted(schema_of(x=narrow), [{"x": value}])
+    assert str(full_type(resolution.schema.tables["t"].columns["x"].properties)) == wider
+    assert list(types_of(resolution)) == ["x"]
+    is_reported = wider != str(full_type(narrow)) or len(value) > 40
+    assert len(promotions.findings) == is_reported
 
 
 def test_a_longer_text_has_the_length_of_the_values() -> None:
