@@ -23,6 +23,7 @@ from schemactl.readers.relations import (
     Source,
     fold,
     fold_identifier,
+    foreign_relation,
     join_relations,
     merge_passages,
     rename_outputs,
@@ -476,7 +477,9 @@ class QueryWalk:
             reason = "a template that names a table" if has_template(name) else "a table by pattern"
             for wildcard in self._matching(table):
                 self.cannot_tell(wildcard, None, reason, line)
-            return self.created.get(f"{dataset}.{name}", UNKNOWN)
+            columns = self.tables.foreign.get(f"{table.db}.{table.name}".casefold())
+            relation = UNKNOWN if columns is None else foreign_relation(columns, self.dialect)
+            return self.created.get(f"{dataset}.{name}", relation)
         self.table_uses[schema_table, line] = None
         return table_relation(self.tables, schema_table, self.dialect, line)
 

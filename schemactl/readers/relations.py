@@ -229,6 +229,12 @@ def table_relation(tables: ReadTables, table: str, dialect: str | None, line: in
     return Relation(tuple(outputs), spellings={column: fold(column, dialect) for column in columns})
 
 
+def foreign_relation(columns: Iterable[str], dialect: str | None) -> Relation:
+    """Return the columns of a table that is not one of the schema's."""
+    spellings = {column: fold(column, dialect) for column in columns}
+    return Relation(tuple(Output(name) for name in spellings.values()), spellings=spellings)
+
+
 def rename_outputs(relation: Relation, names: Iterable[str]) -> Relation:
     """Return a relation whose first outputs are named by position; further names are of columns that are not known."""
     new_names = list(names)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import orjson
 
@@ -66,7 +66,7 @@ def read_sql_texts(texts: Sequence[SqlText]) -> list[Readership]:
 def read_uses(texts: Sequence[SqlText]) -> list[Uses]:
     """Return the uses in each SQL text, without its reader."""
     texts_to_read = {
-        number: replace(text, tables=text.tables.only(names))
+        number: replace(text, tables=text.tables.for_text(text.text, names))
         for number, text in enumerate(texts)
         if (names := _names_in(text))
     }
@@ -133,8 +133,12 @@ def _parse(content: bytes | None) -> Uses | None:
 
 def _key(text: SqlText) -> bytes:
     """Return the hash of all that the uses of a text depend on."""
-    content = [_code_version(), text.dialect, text.tables.dataset, text.tables.database, text.tables.columns, text.text]
+    content = [_code_version(), text.dialect, _fields(text.tables), text.text]
     return hashlib.sha256(orjson.dumps(content)).digest()
+
+
+def _fields(tables: ReadTables) -> list[Any]:
+    return [tables.columns, tables.dataset, tables.database, tables.foreign]
 
 
 @cache
@@ -174,8 +178,7 @@ def _start(texts: Sequence[SqlText]) -> subprocess.Popen[bytes] | None:
     """Start a process that parses texts; None if that fails."""
     if not sys.executable:  # Python is embedded in another program
         return None
-    tables = [[text.tables.columns, text.tables.dataset, text.tables.database] for text in texts]
-    jobs = [[text.text, text.dialect, table] for text, table in zip(texts, tables, strict=True)]
+    jobs = [[text.text, text.dialect, _fields(text.tables)] for text in texts]
     # -P: the first import must not find a module of the working folder, which may be a stranger's.
     command = [sys.executable, "-P", "-c", _START, json.dumps(sys.path)]
     try:

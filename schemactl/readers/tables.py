@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
@@ -26,11 +26,13 @@ class ReadTables:
         columns: the names of each table's columns, in order.
         dataset: the database schema that holds the tables.
         database: the database that holds the dataset; None for any.
+        foreign: the columns of other tables, by ``dataset.table`` in lower case, if they are known.
     """
 
     columns: Mapping[str, tuple[str, ...]]
     dataset: str
     database: str | None = None
+    foreign: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, schemas: Iterable[Schema], dataset: str, database: str | None = None) -> ReadTables:
@@ -65,6 +67,21 @@ class ReadTables:
             if table in mentioned or any(pattern.fullmatch(table.casefold()) for pattern in patterns)
         )
 
-    def only(self, names: Iterable[str]) -> ReadTables:
-        """Return some of the tables."""
-        return ReadTables({name: self.columns[name] for name in names}, self.dataset, self.database)
+    @cached_property
+    def _foreign_by_last_word(self) -> Mapping[str, tuple[str, ...]]:
+        names: dict[str, tuple[str, ...]] = {}
+        for name in self.foreign:
+            *_, last_word = ("", *name.translate(_BLANKS).split())
+            names[last_word] = (*names.get(last_word, ()), name)
+        return names
+
+    def for_text(self, text: str, names: Iterable[str]) -> ReadTables:
+        """Return some of the tables, and the foreign tables that a text may name."""
+        words = set(text.casefold().translate(_BLANKS).split()) if self.foreign else set()
+        by_word = self._foreign_by_last_word
+        foreign = [name for word in words & by_word.keys() for name in by_word[word]]
+        return replace(
+            self,
+            columns={name: self.columns[name] for name in names},
+            foreign={name: self.foreign[name] for name in sorted(foreign)},
+        )

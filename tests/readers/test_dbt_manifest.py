@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -370,3 +371,40 @@ def test_a_semantic_model_reads_the_columns_that_its_model_passes_on(
     assert [item.reader.name for item in readers] == broken
     assert {str(use.location) for use in project.uses if use.reader.name == "Sales"} == {"models/sales.yml"}
     assert project.answer("orders", "note") is not Answer.READ
+
+
+CORRELATED = """
+select id from "db"."raw"."orders" as o
+where exists (select 1 from "db"."marts"."Cities" where note = o.id)
+"""
+
+
+@pytest.mark.parametrize(
+    ("catalog", "answer"),
+    [
+        (None, Answer.UNKNOWN),
+        ({"nodes": {"m": {"metadata": {"schema": "marts", "name": "Cities"}, "columns": {"note": {}}}}}, None),
+        ({"sources": {"s": {"metadata": {"schema": "MARTS", "name": "cities"}, "columns": {"x": {}}}}}, Answer.READ),
+        ({"nodes": {"m": {"metadata": {"schema": "other", "name": "cities"}, "columns": {}}}}, Answer.UNKNOWN),
+        ({"nodes": []}, Answer.UNKNOWN),
+    ],
+)
+def test_a_catalog_says_which_columns_other_tables_have(
+    catalog: dict[str, Any] | None, answer: Answer | None, tmp_path: Path
+) -> None:
+    content = json.loads(manifest(**{"model.shop.c": node("c", SOURCE, compiled_code=CORRELATED)}))
+    del content["nodes"]["model.shop.stg_orders"]
+    (tmp_path / "manifest.json").write_text(json.dumps(content))
+    if catalog is not None:
+        (tmp_path / "catalog.json").write_text(json.dumps(catalog))
+    project = read(str(tmp_path), TABLES, None, WorkingFiles())
+    assert project.answer("orders", "note") is (answer or Answer.NOT_READ)
+    assert project.answer("orders", "id") is Answer.READ
+
+
+def test_a_catalog_that_is_not_json_is_reported(tmp_path: Path) -> None:
+    (tmp_path / "manifest.json").write_text(manifest())
+    (tmp_path / "catalog.json").write_text("{")
+    with pytest.raises(InputError, match=r"catalog\.json` is not JSON") as refusal:
+        read(str(tmp_path), TABLES, None, WorkingFiles())
+    assert "dbt docs generate" in str(refusal.value.hint)

@@ -50,6 +50,7 @@ def test_a_text_is_parsed_once(folder: Path, monkeypatch: pytest.MonkeyPatch) ->
         {"tables": ReadTables({"orders": ("id",)}, "raw")},
         {"tables": ReadTables(TABLES.columns, "shop")},
         {"tables": ReadTables(TABLES.columns, "raw", "db")},
+        {"tables": ReadTables(TABLES.columns, "raw", foreign={"raw.orders": ("x",)})},
     ],
 )
 def test_an_entry_is_for_the_same_text_dialect_and_tables(change: dict, folder: Path) -> None:

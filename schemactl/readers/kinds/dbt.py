@@ -45,16 +45,20 @@ _SECTIONS: Final = ("nodes", "exposures", "metrics", "semantic_models", "saved_q
 def read(where: str, tables: ReadTables, dialect: str | None, files: FileTree) -> Readership:
     """Return the uses of tables by the models of a project.
 
-    The manifest is read from disk. For a git revision, models whose files differ have the texts of the revision.
+    The manifest is read from disk. For a git revision, models whose files differ have the texts of the revision. If
+    ``catalog.json`` is next to it, the columns of other tables are known as well.
 
     Raises:
-        InputError: there is no manifest, or it is not one of ``VERSIONS``.
+        InputError: there is no manifest, or it is not one of ``VERSIONS``, or the catalog is not JSON.
     """
     path = Path(where)
     if path.is_dir():
         path = next((folder for folder in (path / "target", path) if (folder / "manifest.json").is_file()), path)
         path = path / "manifest.json"
-    return read_manifest(read_text(path, MAX_BYTES), str(path), tables, dialect, files)
+    text, catalog = read_text(path, MAX_BYTES), path.with_name("catalog.json")
+    if catalog.is_file():
+        tables = replace(tables, foreign=_catalog_columns(read_text(catalog, MAX_BYTES), str(catalog)))
+    return read_manifest(text, str(path), tables, dialect, files)
 
 
 def read_manifest(
@@ -62,10 +66,7 @@ def read_manifest(
 ) -> Readership:
     """Return the uses of tables by the models in the text of a manifest; raises InputError as ``read`` does."""
     hint = "`dbt compile` writes one to target/manifest.json"
-    try:
-        content = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"`{path}` is not JSON: {error}", hint=hint) from None
+    content = _parse(text, path, hint)
     metadata = _mapping(content, "metadata")
     version = _VERSION.search(str(metadata.get("dbt_schema_version", "")))
     if version is None:
@@ -84,6 +85,28 @@ def read_manifest(
     if files is not None and not files.is_on_disk:
         sections = with_texts_of(files, sections, folder)
     return _Project(sections, tables, dialect, folder).readership()
+
+
+def _parse(text: str, path: str, hint: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"`{path}` is not JSON: {error}", hint=hint) from None
+
+
+def _catalog_columns(text: str, path: str) -> dict[str, tuple[str, ...]]:
+    """Return the columns in the catalog of a project, by ``schema.table`` in lower case.
+
+    https://docs.getdbt.com/reference/artifacts/catalog-json
+    """
+    content = _parse(text, path, "`dbt docs generate` writes it again; without the file, only the manifest is read")
+    columns: dict[str, tuple[str, ...]] = {}
+    for section in ("nodes", "sources"):
+        for node in _mapping(content, section).values():
+            metadata = _mapping(node, "metadata")
+            name = f"{metadata.get('schema')}.{metadata.get('name')}".casefold()
+            columns[name] = tuple(_mapping(node, "columns"))
+    return columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,7 +305,7 @@ class _Project:
             if new_passages and self._nodes[child_id].get("resource_type") in (*_SQL_KINDS, _SEMANTIC_MODEL):
                 followed[node_id, child_id].update(new_passages)
                 columns = tuple(dict.fromkeys(passage.output for passage in new_passages))
-                tables = ReadTables({relation: columns}, dataset)
+                tables = ReadTables({relation: columns}, dataset, foreign=self.tables.foreign)
                 yield _Reading(child_id, tables, (relation,), new_passages)
 
     def _read(self, readings: Sequence[_Reading]) -> list[tuple[Readership, list[list[Any]]]]:
