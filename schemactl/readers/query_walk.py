@@ -195,11 +195,11 @@ class QueryWalk:
 
     def _united(self, first_branch: Relation, second_branch: Relation, operation: exp.Expr) -> Relation:
         """Return the result of a union, whose branches answer by position."""
-        passages = [*first_branch.passages, *second_branch.passages]
-        has_star = any(passage.clause is Clause.STAR for passage in passages)
+        has_star = bool(first_branch.stars or second_branch.stars)
         is_by_name = bool(operation.args.get("by_name"))
         if operation.args.get("distinct"):
-            self._compare_all(passages)
+            self._compare_all(first_branch)
+            self._compare_all(second_branch)
         if not is_by_name:
             self.return_all(first_branch, is_positional=True)
             self.return_all(second_branch, is_positional=True)
@@ -210,8 +210,12 @@ class QueryWalk:
                 Output(item.name, merge_passages(item.passages, second_branch.find(item.name) or ()))
                 for item in first_branch.outputs
             ]
-            if is_by_name:
-                outputs += [output for output in second_branch.outputs if output.name not in names]
+            others = [output for output in second_branch.outputs if output.name not in names]
+            if is_by_name or first_branch.is_open:
+                # Branches mostly have the same names: the unknown columns of the first one can have these.
+                outputs += others
+            else:
+                self._blind_positions(others)
             return Relation(tuple(outputs), is_open or not is_by_name)
         return Relation(
             tuple(
@@ -220,11 +224,24 @@ class QueryWalk:
             )
         )
 
-    def _compare_all(self, passages: Iterable[ColumnUse]) -> None:
+    def _blind_positions(self, outputs: Iterable[Output]) -> None:
+        """Note that outputs of a branch of a union may have any name of its first branch."""
+        for output in outputs:
+            for passage in output.passages:
+                self.cannot_tell(passage.table, passage.column, "a union with columns by position", passage.line)
+
+    def _compare_all(self, relation: Relation) -> None:
         """Note that DISTINCT or UNION compares columns; no query has named the columns of ``*`` yet."""
-        for passage in passages:
-            clause = passage.clause if passage.clause is Clause.STAR else Clause.SELECT
-            self.use([passage], clause, None, is_computed=True, is_positional=passage.is_positional)
+        for output in relation.outputs:
+            for passage in output.passages:
+                is_star = passage.clause is Clause.STAR
+                clause, line = (passage.clause, passage.line) if is_star else (Clause.SELECT, output.line)
+                self.use([passage], clause, line, is_computed=True, is_positional=passage.is_positional)
+
+    def _use_outputs(self, outputs: Iterable[Output], clause: Clause, *, is_computed: bool = False) -> None:
+        """Note that a clause uses items of SELECT without naming them."""
+        for output in outputs:
+            self.use(output.passages, clause, output.line, is_computed=is_computed)
 
     # The parts of a SELECT.
 
@@ -246,7 +263,7 @@ class QueryWalk:
             if distinct.args.get("on"):
                 self.walk(distinct.args["on"], scope, Clause.SELECT)
             else:
-                self._compare_all(relation.passages)
+                self._compare_all(relation)
         self._use_ordinals(select, relation)
         if select.args.get("match"):
             self._blind_rows(scope, "MATCH_RECOGNIZE", None)
@@ -295,7 +312,7 @@ class QueryWalk:
                 continue
             items = [item.this if isinstance(item, exp.Ordered) else item for item in node.expressions]
             if node.args.get("all") or any(isinstance(item, exp.Var) and item.name.upper() == "ALL" for item in items):
-                self.use(relation.passages, clause, None)
+                self._use_outputs(relation.outputs, clause)
             for item in items:
                 if not isinstance(item, exp.Literal) or item.is_string or not item.name.isdigit():
                     continue
@@ -305,7 +322,7 @@ class QueryWalk:
                 for table in dict.fromkeys(passage.table for passage in stars):
                     self.cannot_tell(table, None, f"`{key} by {position}` after `select *`", stars[0].line)
                 if before and len(before) == position and not stars:
-                    self.use(before[-1].passages, clause, None)
+                    self._use_outputs(before[-1:], clause)
 
     def _project(self, projection: exp.Expr, scope: Scope) -> tuple[list[Output], bool]:
         """Return the outputs of an item of SELECT, and whether it has more that are not known."""
@@ -333,7 +350,7 @@ class QueryWalk:
             return [Output(name or self._name_of(inner))], isinstance(inner, (exp.Explode, exp.Inline))
         line = _line(field_access)
         passages = self._resolve(field_access, scope, Clause.SELECT)
-        return [Output(name or self._name_of(inner), tuple(self._passed(passages, line)))], False
+        return [Output(name or self._name_of(inner), tuple(self._passed(passages, line)), line)], False
 
     def _name_of(self, node: exp.Expr) -> str:
         identifier = node.this if isinstance(node, exp.Column) else node.args.get("expression")
@@ -382,9 +399,9 @@ class QueryWalk:
                     replace(passage, line=star_line) if passage.clause is Clause.STAR else passage
                     for passage in output.passages
                 ]
-                expanded.append(Output(output.name, tuple(passages)))
+                expanded.append(Output(output.name, tuple(passages), star_line))
             else:
-                expanded.append(output)
+                expanded.append(replace(output, line=None))
         return [*expanded, *new_outputs.values()]
 
     # Sources.
@@ -596,7 +613,7 @@ class QueryWalk:
                 self.query(node.this, Scope(scope.ctes, scope))
             case exp.Query():
                 relation = self.query(node, Scope(scope.ctes, scope))
-                self.use(relation.passages, clause, None, is_computed=True)
+                self._use_outputs(relation.outputs, clause, is_computed=True)
             case exp.Star() if not isinstance(node.parent, exp.Count):
                 self._blind_rows(scope, "a whole row as a value", _meta_line(node))
             case exp.Column() if not isinstance(node.parent, exp.Count):

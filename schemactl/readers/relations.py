@@ -39,10 +39,12 @@ class Output:
     Attributes:
         passages: the columns of tables that it passes on as they are; empty if it is computed or of another table.
             No query has named a column of the clause STAR yet.
+        line: of the item of SELECT that returns it, if that is known.
     """
 
     name: str
     passages: tuple[ColumnUse, ...] = ()
+    line: int | None = None
 
 
 MAX_OUTPUTS: Final = 20_000

@@ -1207,6 +1207,28 @@ KINDS = [
         ["amount select!", "note select!", "status select!"],
         [],
     ),
+    (
+        "snowflake",
+        "with parts as (select * from other.parts union all select * from raw.orders__items) select max(qty) from parts where parts.sku is null",
+        [
+            "orders__items.order_id select *#",
+            "orders__items.qty select *#",
+            "orders__items.qty select!",
+            "orders__items.sku select *#",
+            "orders__items.sku where!",
+        ],
+        [],
+    ),
+    (
+        "duckdb",
+        "with parts as (select key, size, price from other.parts union all select * from raw.orders__items) select max(price) from parts",
+        ["orders__items.order_id select *#", "orders__items.qty select *#", "orders__items.sku select *#"],
+        [
+            "orders__items.order_id: a union with columns by position",
+            "orders__items.qty: a union with columns by position",
+            "orders__items.sku: a union with columns by position",
+        ],
+    ),
 ]
 
 
@@ -1223,3 +1245,27 @@ def test_a_query_uses_columns(dialect: str, sql: str, uses: list[str], blind: li
         if use.column is not None
     } == expected
     assert {f"{item.table}.{item.column or '*'}: {item.reason}" for item in readership.blind} == set(blind)
+
+
+WITH_BUYERS = "with buyers as (\nselect id, buyer from raw.orders\n)\n"
+"""Names its columns in line 2."""
+
+UNNAMED = {
+    "group by position": (f"{WITH_BUYERS}select\nbuyer,\ncount(*)\nfrom buyers\ngroup by 1", "buyer group by 5"),
+    "group by all": (f"{WITH_BUYERS}select\nbuyer,\ncount(*)\nfrom buyers\ngroup by all", "buyer group by 5"),
+    "distinct": (f"{WITH_BUYERS}select distinct\nbuyer\nfrom buyers", "buyer select! 5"),
+    "distinct star": (f"{WITH_BUYERS}select distinct\n*\nfrom buyers", "buyer select! 5"),
+    "union": (f"{WITH_BUYERS}select 1\nunion\nselect\nbuyer\nfrom buyers", "buyer select! 7"),
+    "in": (f"{WITH_BUYERS}select 1 where 'x' in (\nselect buyer\nfrom buyers)", "buyer where! 5"),
+}
+
+
+@pytest.mark.parametrize(("sql", "use"), UNNAMED.values(), ids=UNNAMED)
+def test_a_use_without_a_name_has_the_line_of_its_item(sql: str, use: str) -> None:
+    uses = [
+        f"{use.column} {use.clause.value}{'!' * use.is_computed} {use.location.line}"
+        for use in read_sql(sql, READER, TABLES, "duckdb").uses
+        if use.location and (use.is_computed or use.clause.value == "group by")
+    ]
+    assert use in uses
+    assert not any(other.endswith(" 2") for other in uses)
