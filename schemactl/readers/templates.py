@@ -9,14 +9,14 @@ import re
 from typing import Final
 
 _TAG: Final = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
-SOURCE_TAG: Final = re.compile(r"""\{\{-?\s*source\(\s*(['"])([\w.-]+)\1\s*,\s*(['"])([\w.-]+)\3\s*\)\s*-?\}\}""")
-REF_TAG: Final = re.compile(r"""\{\{-?\s*ref\((?:\s*(['"])[\w.-]+\1\s*,)?\s*(['"])([\w.-]+)\2\s*\)\s*-?\}\}""")
+SOURCE_TAG: Final = re.compile(r"""\{\{-?\s*source\s*\(\s*(['"])([\w.-]+)\1\s*,\s*(['"])([\w.-]+)\3\s*\)\s*-?\}\}""")
+REF_TAG: Final = re.compile(r"""\{\{-?\s*ref\s*\((?:\s*(['"])[\w.-]+\1\s*,)?\s*(['"])([\w.-]+)\2\s*\)\s*-?\}\}""")
 _PARAMETER_TABLE: Final = re.compile(r"\b(?:from|join)\s+(?:identifier\s*\(|table\s*\(\s*[:$]|[:?])", re.IGNORECASE)
 
-_VALUE: Final = re.compile(r"""\{\{-?\s*(?:var\([^(){}]*\)|[\w.]+)\s*-?\}\}""")
+_VALUE: Final = re.compile(r"""\{\{-?\s*(?:var\s*\([^(){}]*\)|[\w.]+)\s*-?\}\}""")
 _THIS: Final = re.compile(r"\{\{-?\s*this\s*-?\}\}")
 _BLANK_TAG: Final = re.compile(
-    r"\{\{-?\s*config\(.*|\{%-?\s*(?:if\b|endif\b|for\b|endfor\b|set\s+\w+\s*=).*", re.DOTALL
+    r"\{\{-?\s*config\s*\(.*|\{%-?\s*(?:if\b|endif\b|for\b|endfor\b|set\s+\w+\s*=).*", re.DOTALL
 )
 """Tags without SQL. The SQL between them may be in the text, once or several times; of ``else`` only one side is."""
 

@@ -17,6 +17,7 @@ TABLES = ReadTables({"orders": COLUMNS, "orders__items": ("sku",)}, "raw")
 
 READ = {
     "a source and a ref": ("select id from {{ source('raw', 'orders') }} join {{ ref('days') }} using (day)", "id"),
+    "spaces before parentheses": ("{{ config (tags=1) }}select id from {{ source ('raw', 'orders') }} join {{ ref ('days') }} using (day) where note = {{ var ('n') }}", "id note"),
     "a dataset by a variable": ("select id from {{ var('schema') }}.orders where note = '{{ ds }}'", "id note"),
     "a dataset by a shell variable": ("select id from ${DATASET}.orders where note > ${day}", "id note"),
     "a database and dataset by variables": ("select id from ${db}.${schema}.orders", "id"),
