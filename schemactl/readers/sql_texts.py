@@ -133,11 +133,12 @@ def _parse(content: bytes | None) -> Uses | None:
 
 def _key(text: SqlText) -> bytes:
     """Return the hash of all that the uses of a text depend on."""
-    content = [_code_version(), text.dialect, _fields(text.tables), text.text]
+    content = [_code_version(), text.dialect, _tables_as_json(text.tables), text.text]
     return hashlib.sha256(orjson.dumps(content)).digest()
 
 
-def _fields(tables: ReadTables) -> list[Any]:
+def _tables_as_json(tables: ReadTables) -> list[Any]:
+    """Return the arguments of ``ReadTables`` in order, for a cache key and for another process."""
     return [tables.columns, tables.dataset, tables.database, tables.foreign]
 
 
@@ -178,7 +179,7 @@ def _start(texts: Sequence[SqlText]) -> subprocess.Popen[bytes] | None:
     """Start a process that parses texts; None if that fails."""
     if not sys.executable:  # Python is embedded in another program
         return None
-    jobs = [[text.text, text.dialect, _fields(text.tables)] for text in texts]
+    jobs = [[text.text, text.dialect, _tables_as_json(text.tables)] for text in texts]
     # -P: the first import must not find a module of the working folder, which may be a stranger's.
     command = [sys.executable, "-P", "-c", _START, json.dumps(sys.path)]
     try:
