@@ -39,7 +39,7 @@ from schemactl.normalization.normalizers import make_plan, module_of
 from schemactl.normalization.plan import Plan
 from schemactl.normalization.request import PlanRequest
 from schemactl.redaction import redact
-from schemactl.schema.contract import Mode, may_promote, promotion_for
+from schemactl.schema.contract import Mode, may_promote
 from schemactl.schema.hints import with_hints
 from schemactl.schema.judgment import Judgment, Violation, judge, leave_out
 from schemactl.schema.naming import convention_name
@@ -204,21 +204,10 @@ def _promote(
 ) -> tuple[Resolution, tuple[PromotionFinding, ...]]:
     """Resolve the evidence of one root table, with wider columns in place of variants if the contract promotes them."""
     before, override = start.before, start.request.contract
-    resolution = _resolve(start, is_loaded)
     if not may_promote(before, override):
-        return resolution, ()
-    promoter = Promoter(
-        start.evidence,
-        before,
-        lambda table, column: promotion_for(
-            replace(before, tables={**resolution.schema.tables, **before.tables}), table, column, override
-        ),
-        counts.new,
-        counts.stored,
-    )
-    promotions = promoter.promote(resolution)
-    if promotions.wider or promotions.refused:
-        resolution = _resolve(start, is_loaded, promotions)
+        return _resolve(start, is_loaded), ()
+    promoter = Promoter(start.evidence, before, override, counts.new, counts.stored)
+    resolution, promotions = promoter.promote(lambda promotions: _resolve(start, is_loaded, promotions))
     return resolution, promotions.findings
 
 

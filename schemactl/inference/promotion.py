@@ -18,7 +18,7 @@ from schemactl.inference.report import PromotionFinding
 from schemactl.inference.resolve import Origin, Resolution, TakenClass, variant_bases
 from schemactl.inference.survival import EXACT_INTEGERS, Tally, add, judge_values
 from schemactl.inference.values import DECLARED
-from schemactl.schema.contract import Promotion
+from schemactl.schema.contract import ContractValue, Promotion, promotion_for
 from schemactl.schema.full_types import DEFAULT_DECIMAL, MAX_DIGITS, FullType, digits_of_bits, full_type
 from schemactl.schema.naming import naming_of
 from schemactl.schema.paths import Path
@@ -74,23 +74,35 @@ class Promoter:
 
     Attributes:
         before: the schema before the data.
-        mode_of: returns the treatment of values that do not fit a column.
+        contract: the contract of the call; those of the schema stay in force beside it.
         count_new: None if the data cannot be read again.
         count_stored: None without a destination.
     """
 
     evidence: Evidence
     before: Schema
-    mode_of: Callable[[str, str], Promotion]
+    contract: ContractValue = None
     count_new: CountNew | None = None
     count_stored: CountStored | None = None
 
-    def promote(self, resolution: Resolution) -> Promotions:
-        """Return the columns that become wider than in a resolution, which makes variant columns of their values."""
-        wider: dict[Origin, FullType] = {}
-        refused_kinds: dict[Origin, frozenset[DataType]] = {}
-        findings: list[PromotionFinding] = []
+    def promote(self, resolve: Callable[[Promotions], Resolution]) -> tuple[Resolution, Promotions]:
+        """Return the resolution in which columns become wider in place of variants, and these columns.
+
+        Values that a column refuses may need a wider variant column in turn, such as 2^63 in a variant of bigint.
+        """
+        promotions = NO_PROMOTIONS
+        resolution = resolve(promotions)
+        while len((more := self._decide_all(resolution, promotions)).findings) > len(promotions.findings):
+            resolution, promotions = resolve(more), more
+        return resolution, promotions
+
+    def _decide_all(self, resolution: Resolution, decided: Promotions) -> Promotions:
+        """Return the promotions of a resolution's columns beside the decided ones, which the resolution has."""
+        wider, refused_kinds, findings = dict(decided.wider), dict(decided.refused), list(decided.findings)
+        decided_columns = {(finding.table, finding.column) for finding in findings}
         for origin, variants in self._candidates(resolution).items():
+            if origin in decided_columns:
+                continue
             for finding, attempt in self._decide(resolution, origin, variants):
                 findings.append(finding)
                 if attempt.wider is not None:
@@ -112,17 +124,22 @@ class Promoter:
         for (table, variant), base in variant_bases(resolution.schema).items():
             stored_variant = self.before.column(table, variant)
             is_new = stored_variant is None or not stored_variant.is_complete
-            if is_new and self.mode_of(table, base) is not Promotion.VARIANT:
+            if is_new and self._mode(resolution, table, base) is not Promotion.VARIANT:
                 candidates.setdefault((table, base), []).append(variant)
         for (table, _), variants in candidates.items():
             variants.sort(key=list(resolution.schema.tables[table].columns).index)  # in order of the data
         for origin in resolution.taken:
             is_promoting = self._base_column(resolution, origin).data_type in _LOSSY and (
-                self.mode_of(*origin) is not Promotion.VARIANT
+                self._mode(resolution, *origin) is not Promotion.VARIANT
             )
             if is_promoting and self._lossy_types(resolution, origin):
                 candidates.setdefault(origin, [])
         return candidates
+
+    def _mode(self, resolution: Resolution, table: str, column: str) -> Promotion:
+        """Return the treatment of values that do not fit a column; new nested tables follow their parents."""
+        tables = {**resolution.schema.tables, **self.before.tables}
+        return promotion_for(replace(self.before, tables=tables), table, column, self.contract)
 
     def _base_column(self, resolution: Resolution, origin: Origin) -> Column:
         """Return a column as it is before the data, or as its first value makes it."""
@@ -150,7 +167,7 @@ class Promoter:
             assert misfit_type is not None
             all_fed = fed if variant is None else (*fed, *resolution.taken.get((table, variant), ()))
             values = sum(self._count(path, class_name) for path, class_name in all_fed)
-            allows_text = self.mode_of(table, name) is Promotion.PROMOTE_TEXT
+            allows_text = self._mode(resolution, table, name) is Promotion.PROMOTE_TEXT
             attempt = self._widen(
                 origin, _candidates_for(wider, misfit_type, allows_text), all_fed, is_stored=is_stored
             )
@@ -278,7 +295,10 @@ class Promoter:
                 }
                 # The column has already grown by the digits that the numbers have before the point.
                 grown = full_type(resolution.schema.tables[origin[0]].columns[origin[1]].properties) or stored_type
-                return tuple(of for kind, of in misfits.items() if self._rounds(fed, kind, grown))
+                # A wei has no limit in dlt, but a double of more digits than a destination has would stop the load.
+                limited = grown if grown.precision is not None else replace(grown, precision=MAX_DIGITS)
+                targets = dict.fromkeys(misfits, grown) | {DataType.DOUBLE: limited}
+                return tuple(of for kind, of in misfits.items() if self._rounds(fed, kind, targets[kind]))
             case _:
                 return ()
 

@@ -412,7 +412,9 @@ class _Fold:
         variant_properties = draft.columns.get(name)
         if variant_properties is None or not variant_properties.get("data_type"):
             data_type, _ = (kind(value), "") if self._reads_columns else self._detected_by_value(value)
-            self._complete(draft, name, self._inferred(name, value, data_type, None, is_variant=True))
+            wider_type = self._wider.get((draft.name, name))
+            inferred = self._inferred(name, value, data_type, None, is_variant=True)
+            self._complete(draft, name, inferred | (type_properties(wider_type) if wider_type else {}))
         elif not self._fits(value, DataType(variant_properties["data_type"])):
             # dlt gives up here; a variant of the variant takes the value as it is.
             while (declared_type := draft.columns.get(name, {}).get("data_type")) and not self._fits(

@@ -16,7 +16,7 @@ from schemactl.inference.promotion import Promoter, Promotions, StoredValues
 from schemactl.inference.resolve import Resolution
 from schemactl.inference.source_names import resolve_data
 from schemactl.inference.survival import Tally, survives
-from schemactl.schema.contract import PROMOTION_HINT, promotion_for
+from schemactl.schema.contract import PROMOTION_HINT
 from schemactl.schema.full_types import FullType, full_type
 from schemactl.schema.paths import Path, values_at
 from schemactl.schema.templates import new_schema
@@ -48,18 +48,17 @@ def promoted(
         bad = [value for value in scalars if not survives(value, target)]
         return Tally(len(scalars), len(bad), tuple(bad[:1]))
 
-    resolution = resolve_data(evidence, schema, "t", separates=False)
     promoter = Promoter(
         evidence,
         schema,
-        lambda table, column: promotion_for(schema, table, column),
-        count_new if rereads else None,
-        None if stored is None else lambda _table, _column, _type: stored,
+        count_new=count_new if rereads else None,
+        count_stored=None if stored is None else lambda _table, _column, _type: stored,
     )
-    promotions = promoter.promote(resolution)
-    return resolve_data(
-        evidence, schema, "t", separates=False, wider=promotions.wider, refused=promotions.refused
-    ), promotions
+    return promoter.promote(
+        lambda promotions: resolve_data(
+            evidence, schema, "t", separates=False, wider=promotions.wider, refused=promotions.refused
+        )
+    )
 
 
 def types_of(resolution: Resolution, table: str = "t") -> dict[str, str]:
@@ -93,6 +92,7 @@ BIGINT = {"data_type": "bigint"}
         ({"data_type": "double"}, [9223372036854775000], {"x": "double", "x__v_bigint": "bigint"}),
         ({"data_type": "double"}, [2**53], {"x": "double"}),
         ({"data_type": "double"}, [2**53 + 1, 1.5], {"x": "double", "x__v_bigint": "bigint"}),
+        ({"data_type": "double"}, [2**53 + 1, 2**63], {"x": "double", "x__v_bigint": "wei"}),
         ({"data_type": "decimal"}, [0.5, 7], {"x": "decimal"}),
         ({"data_type": "decimal"}, [1e300, 7], {"x": "decimal", "x__v_double": "double"}),
         (
@@ -101,6 +101,7 @@ BIGINT = {"data_type": "bigint"}
             {"x": "decimal", "x__v_double": "double", "x__v_wei": "wei"},
         ),
         ({"data_type": "wei"}, [0.5, 10**37], {"x": "wei", "x__v_double": "double"}),
+        ({"data_type": "wei"}, [1e300], {"x": "wei", "x__v_double": "double"}),
         ({"data_type": "wei"}, ["1.25"], {"x": "decimal"}),
     ],
 )
