@@ -1,8 +1,8 @@
 """The steps that change a destination, one class for each kind.
 
-A class owns all facts about its kind: its title, its effect on the table, its undo, its risk, the way in which a
-destination runs it. A new kind is a class here, a case in ``statements.render``, and its test; ``ways.Ways`` declares
-how destinations run it.
+A class owns all facts about its kind: its title, its effect on the table and on the readers of the table, its undo, its
+risk, the way in which a destination runs it. A new kind is a class here, a case in ``statements.render``, and its test;
+``ways.Ways`` declares how destinations run it.
 
 A step holds all data that its statement and its undo need. Columns of the schema come with their scalar properties (a
 destination may read ``x-`` keys); ``unique`` and ``primary_key`` are set only if the destination has, or gets, such a
@@ -35,6 +35,7 @@ from schemactl.migration.ways import Lock, Risk, Way, Ways
 from schemactl.schema.changes import ABSENT
 from schemactl.schema.conversions import Conversion
 from schemactl.schema.fit import fit
+from schemactl.schema.reader_effects import ReaderEffect
 from schemactl.schema.types import Column, DataType, Properties, Table
 from schemactl.schema.wording import counted, describe_column, describe_type, show_value
 
@@ -79,6 +80,8 @@ class BaseStep(ABC):
     """Whether it changes names or types of columns, so that tables without it differ from the schema."""
     outdates_copies: ClassVar[bool] = False
     """Whether a table's copy in dlt's staging dataset stays different, since dlt only ever adds columns."""
+    reader_effect: ClassVar[ReaderEffect] = ReaderEffect.NONE
+    """The effect on queries that read ``read_columns``."""
 
     @property
     @abstractmethod
@@ -99,6 +102,11 @@ class BaseStep(ABC):
     def column_name(self) -> str | None:
         """The name under which the step leaves its column; None as in ``column_before``."""
         return self.column_before
+
+    @property
+    def read_columns(self) -> tuple[str | None, ...]:
+        """The columns that ``reader_effect`` is about, under the names before the step; None for the whole table."""
+        return (self.column_before,)
 
     @property
     def full_name(self) -> str:
@@ -266,6 +274,7 @@ class DropTable(_WholeTableStep):
     loses_data = True
     is_structural = True
     outdates_copies = True
+    reader_effect = ReaderEffect.REMOVED
 
     @property
     def title(self) -> str:
@@ -293,6 +302,7 @@ class RenameTable(BaseStep):
     after: str
     is_structural = True
     outdates_copies = True
+    reader_effect = ReaderEffect.REMOVED
 
     @property
     def table_name(self) -> str:
@@ -417,6 +427,8 @@ class AddColumn(_OneColumnStep):
     value: Any = ABSENT
     mark = ADD
     is_structural = True
+    reader_effect = ReaderEffect.ADDED
+    read_columns = (None,)
 
     @property
     def title(self) -> str:
@@ -450,6 +462,7 @@ class DropColumn(_OneColumnStep):
     loses_data = True
     is_structural = True
     outdates_copies = True
+    reader_effect = ReaderEffect.REMOVED
 
     @property
     def title(self) -> str:
@@ -478,6 +491,7 @@ class RenameColumn(_ColumnsStep):
     after: str
     is_structural = True
     outdates_copies = True
+    reader_effect = ReaderEffect.REMOVED
 
     @property
     def column_before(self) -> str:
@@ -530,6 +544,7 @@ class ChangeType(_ColumnsStep):
     counts_seconds: bool = False
     is_structural = True
     outdates_copies = True
+    reader_effect = ReaderEffect.RETYPED
 
     @property
     def column_before(self) -> str:
@@ -760,6 +775,7 @@ class DropNotNull(_OneColumnStep):
     """Allow nulls in a column, which is given as it is before."""
 
     outdates_copies = True
+    reader_effect = ReaderEffect.COMPARED
 
     @property
     def title(self) -> str:
@@ -825,6 +841,7 @@ class DropUnique(_UniqueStep):
     """Drop the constraint that makes one column unique, whatever its name."""
 
     mark = DROP
+    reader_effect = ReaderEffect.COMPARED
 
     @property
     def title(self) -> str:
@@ -855,6 +872,10 @@ class _KeyStep(_ColumnsStep):
     @property
     def column_before(self) -> str | None:
         return self.columns[0] if len(self.columns) == 1 else None
+
+    @property
+    def read_columns(self) -> tuple[str, ...]:
+        return self.columns
 
     def with_names(self, table: str, column: str) -> Self:  # noqa: ARG002 - it has several
         return replace(self, table=table)
@@ -895,6 +916,7 @@ class DropPrimaryKey(_KeyStep):
     """Drop the primary key of a table, whatever its name; its columns stay as nullable as they are."""
 
     mark = DROP
+    reader_effect = ReaderEffect.COMPARED
 
     @property
     def title(self) -> str:
@@ -1053,6 +1075,7 @@ class SwapColumns(OnlineStep):
     is_checked: bool = False
     variant: str | None = None
     outdates_copies = True
+    reader_effect = ReaderEffect.RETYPED
 
     @property
     def subject(self) -> Backfill:
@@ -1101,6 +1124,7 @@ class RestoreColumn(OnlineStep):
     swap: SwapColumns
     needs_count = True
     outdates_copies = True
+    reader_effect = ReaderEffect.RETYPED
 
     @property
     def subject(self) -> Backfill:
@@ -1113,6 +1137,10 @@ class RestoreColumn(OnlineStep):
     @property
     def column_name(self) -> str:
         return self.swap.backfill.source.name
+
+    @property
+    def read_columns(self) -> tuple[str, ...]:
+        return (self.column_name,)
 
     @property
     def title(self) -> str:

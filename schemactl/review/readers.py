@@ -9,6 +9,7 @@ from functools import cache, cached_property
 from typing import assert_never
 
 from schemactl.errors import Location
+from schemactl.schema.reader_effects import ReaderEffect
 
 
 class Clause(StrEnum):
@@ -24,17 +25,6 @@ class Clause(StrEnum):
     WINDOW = "window"
     QUALIFY = "qualify"
     ORDER = "order by"
-
-
-class ReaderEffect(StrEnum):
-    """The effect of a rule's change on readers of its column or table."""
-
-    NONE = "breaks nothing"
-    REMOVED = "breaks every use"
-    RETYPED = "breaks uses that compute, compare, join, sort or group"
-    COMPARED = "breaks uses that compute, compare or join"
-    MEANING = "breaks uses that compute or compare"
-    ADDED = "breaks `select *` into a fixed list of columns"
 
 
 class Answer(StrEnum):

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from schemactl.errors import Location
 from schemactl.review.comparison import Comparison, Side
-from schemactl.review.readers import Answer, ReaderEffect, Readership
+from schemactl.review.readers import Answer, Readership
 from schemactl.review.report import Compatibility, Counted, Finding, Silence
 from schemactl.review.rule import Match, Rule
 from schemactl.review.rules import all_rules
@@ -21,6 +21,7 @@ from schemactl.review.silences import silence_for
 from schemactl.review.stability import Stability, promise_of, softened
 from schemactl.schema.diff import diff
 from schemactl.schema.nested_types import FieldPath
+from schemactl.schema.reader_effects import ReaderEffect
 
 Keys = tuple[str | int, ...]
 Locate = Callable[[Keys], Location | None]

@@ -8,7 +8,6 @@ from typing import Any, Literal, TypeAlias, assert_never
 
 from schemactl.review.comparison import Comparison
 from schemactl.review.field_changes import FieldPropertyChanged
-from schemactl.review.readers import ReaderEffect
 from schemactl.review.severity import BREAKS_ALL, BREAKS_NOBODY, Direction, Impact, Severity
 from schemactl.review.wording import plain
 from schemactl.schema.changes import (
@@ -31,6 +30,7 @@ from schemactl.schema.changes import (
     TableRenamed,
 )
 from schemactl.schema.nested_types import FieldPath
+from schemactl.schema.reader_effects import ReaderEffect
 
 __all__ = [
     "BREAKS_ALL",

@@ -24,6 +24,7 @@ from schemactl.migration.steps import (
     FillColumn,
     RenameColumn,
     RenameTable,
+    RestoreColumn,
     SetNotNull,
     Step,
     SwapColumns,
@@ -55,9 +56,18 @@ BROKEN: dict[str, tuple[tuple[Step, ...], list[str]]] = {
     "a new column": ((AddColumn("orders", NEW),), ["fixed"]),
     "another type": ((ChangeType("orders", AMOUNT, Column("amount", {"data_type": "text"})),), ["computes", "fixed"]),
     "another column under the name": ((SwapColumns(BACKFILL, "amount__before_1"),), ["computes", "fixed"]),
+    "the old column under its name again": (
+        (RestoreColumn(SwapColumns(BACKFILL, "amount__before_1")),),
+        ["computes", "fixed"],
+    ),
     "new nulls": ((DropNotNull("orders", AMOUNT),), ["computes"]),
     "values that repeat": ((DropUnique("orders", "amount"),), ["computes"]),
     "no key": ((DropPrimaryKey("orders", ("id", "amount")),), ["computes", "other"]),
+    "no key of a renamed column": (
+        (RenameColumn("orders", "id", "number"), DropPrimaryKey("orders", ("number",))),
+        ["other"],
+    ),
+    "a column of a new table": ((CreateTable(Table("stock", {})), AddColumn("stock", NEW)), []),
     "a dropped column of a renamed table": (
         (RenameTable("orders", "sales"), DropColumn("sales", AMOUNT)),
         ["computes", "fixed", "passes"],

@@ -10,7 +10,8 @@ import duckdb
 import pytest
 
 from schemactl.readers.sql_texts import read_sql
-from schemactl.review.readers import Reader, ReaderEffect
+from schemactl.review.readers import Reader
+from schemactl.schema.reader_effects import ReaderEffect
 from tests.readers.test_query_walk import KINDS, TABLES
 
 Execute = Callable[[str], object]

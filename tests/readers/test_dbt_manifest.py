@@ -11,7 +11,8 @@ import pytest
 from schemactl.errors import InputError
 from schemactl.readers.kinds.dbt import read, read_manifest
 from schemactl.readers.tables import ReadTables
-from schemactl.review.readers import Answer, Clause, Reader, ReaderEffect, Readership
+from schemactl.review.readers import Answer, Clause, Reader, Readership
+from schemactl.schema.reader_effects import ReaderEffect
 from schemactl.store.file_trees import WorkingFiles
 
 TABLES = ReadTables({"orders": ("id", "amount", "note"), "customers": ("id",)}, "raw")
