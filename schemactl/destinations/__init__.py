@@ -104,11 +104,11 @@ class StoredQuery:
 
     Attributes:
         kind: ``view``, ``materialized view``, ``function`` or ``trigger``.
-        name: with its dataset.
         sql: of a view the statement or the query, of a function or trigger its text.
     """
 
     kind: str
+    dataset: str
     name: str
     sql: str
 

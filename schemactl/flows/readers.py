@@ -16,7 +16,8 @@ from schemactl.flows.target import find_destination
 from schemactl.formats._readers import ReaderNames
 from schemactl.garbage_collection import paused_collector
 from schemactl.readers import READER_KINDS
-from schemactl.readers.sql_texts import SqlText, read_sql_texts
+from schemactl.readers.sql_graph import SqlNode, read_sql_graph
+from schemactl.readers.sql_texts import SqlText
 from schemactl.readers.tables import ReadTables
 from schemactl.review.readers import (
     Answer,
@@ -119,15 +120,15 @@ def _read_database(source: ReaderSource, tables: ReadTables) -> Readership:
     if not is_querying(destination):
         raise InputError(f"`{source.kind}` keeps no views", hint="name a duckdb, mysql, postgresql or sqlite database")
     dialect = source.dialect or canonical_dialect(source.kind)
-    views: list[SqlText] = []
-    blind: list[Blindness] = []
-    for query in destination.read_queries(source.where):
-        reader = Reader(query.kind, query.name)
-        if query.kind in ("view", "materialized view"):
-            views.append(SqlText(query.sql, reader, tables, dialect))
-        else:
-            blind += (Blindness(reader, f"a {query.kind}", table) for table in tables.mentioned_in(query.sql))
-    return merge([*read_sql_texts(views), Readership(blind=tuple(blind))])
+    nodes = [
+        SqlNode(
+            SqlText(query.sql, Reader(query.kind, f"{query.dataset}.{query.name}"), tables, dialect),
+            (query.dataset, query.name),
+            None if query.kind in ("view", "materialized view") else f"a {query.kind}",
+        )
+        for query in destination.read_queries(source.where)
+    ]
+    return read_sql_graph(nodes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -101,7 +101,8 @@ class QueryWalk:
         blind: (table, column, reason, line) of what may be used; None for any column or table.
         table_uses: (table, line) of each table in FROM and JOIN.
         created: the results of the tables and views that the text creates, by name.
-        result: of the text's last query.
+        shared: those of them that other texts can read, by dataset ("" without one) and name.
+        result: of the text's last query, or of its last CREATE with a query.
     """
 
     tables: ReadTables
@@ -110,6 +111,7 @@ class QueryWalk:
     blind: dict[tuple[str | None, str | None, str, int | None], None] = field(default_factory=dict)
     table_uses: dict[tuple[str, int | None], None] = field(default_factory=dict)
     created: dict[str, Relation] = field(default_factory=dict)
+    shared: dict[tuple[str, str], Relation] = field(default_factory=dict)
     result: Relation = UNKNOWN
 
     def cannot_tell(self, table: str | None, column: str | None, reason: str, line: int | None) -> None:
@@ -517,7 +519,8 @@ class QueryWalk:
             return None
         if tables.database and not self._is_named(table.args.get("catalog"), tables.database):
             return None
-        return spellings_in(self.dialect, tuple(tables.columns)).get(self.fold(table.this))
+        name = spellings_in(self.dialect, tuple(tables.columns)).get(self.fold(table.this))
+        return None if name in tables.shadowed and not table.args.get("db") else name
 
     def _is_named(self, identifier: exp.Expr | None, name: str) -> bool:
         if not isinstance(identifier, exp.Expr) or has_template(identifier.name):

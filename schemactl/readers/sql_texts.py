@@ -33,11 +33,11 @@ _START: Final = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from schemactl.readers.sql_texts import serve; serve()"
 )
 
-_NO_USES: Final[Uses] = {name: [] for name in ("tables", "columns", "blind", "outputs")}
+_NO_USES: Final[Uses] = {name: [] for name in ("tables", "columns", "blind", "outputs", "created")}
 
 _CLAUSES: Final = {clause.value: clause for clause in Clause}
 
-_ROW_LENGTHS: Final = {"tables": 2, "columns": 6, "blind": 4, "outputs": 4}
+_ROW_LENGTHS: Final = {"tables": 2, "columns": 6, "blind": 4, "outputs": 4, "created": 3}
 """Of the rows of ``Uses``."""
 
 
@@ -139,7 +139,7 @@ def _key(text: SqlText) -> bytes:
 
 def _tables_as_json(tables: ReadTables) -> list[Any]:
     """Return the arguments of ``ReadTables`` in order, for a cache key and for another process."""
-    return [tables.columns, tables.dataset, tables.database, tables.foreign]
+    return [tables.columns, tables.dataset, tables.database, tables.foreign, tables.shadowed]
 
 
 @cache

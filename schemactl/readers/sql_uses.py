@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import Any, Final
 
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import ParseError, SqlglotError
@@ -13,6 +13,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from schemactl.errors import InputError
 from schemactl.garbage_collection import paused_collector
+from schemactl.readers.relations import Relation
 from schemactl.readers.statements import StatementWalk
 from schemactl.readers.tables import ReadTables
 from schemactl.readers.templates import names_any_table
@@ -61,12 +62,18 @@ def find_uses(text: str, tables: ReadTables, dialect: str | None) -> Uses:
         "tables": [list(row) for row in walk.table_uses],
         "columns": [list(row) for row in dict.fromkeys(columns)],
         "blind": [list(row) for row in walk.blind],
-        "outputs": [
-            [output.name, passage.table, passage.column, passage.clause is not Clause.STAR]
-            for output in walk.result.outputs
-            for passage in output.passages
-        ],
+        "outputs": _output_rows(walk.result),
+        "created": [[dataset, name, _output_rows(relation)] for (dataset, name), relation in walk.shared.items()],
     }
+
+
+def _output_rows(relation: Relation) -> list[list[Any]]:
+    """Return the columns that a result passes on: (output, table, column, is_named)."""
+    return [
+        [output.name, passage.table, passage.column, passage.clause is not Clause.STAR]
+        for output in relation.outputs
+        for passage in output.passages
+    ]
 
 
 @contextmanager

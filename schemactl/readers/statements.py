@@ -49,10 +49,12 @@ class StatementWalk(QueryWalk):
         names = target.expressions if isinstance(target, exp.Schema) else []
         self.return_all(relation, is_positional=bool(names))
         table = target.this if isinstance(target, exp.Schema) else target
+        self.result = self.named_by_position(relation, [name_node.find(exp.Identifier) for name_node in names])
         if isinstance(table, exp.Table) and self.find_table(table) is None:
             name, dataset = self.fold(table.this), self.fold(table.args.get("db"))
-            created = self.named_by_position(relation, [name_node.find(exp.Identifier) for name_node in names])
-            self.created[f"{dataset}.{name}" if dataset else name] = created
+            self.created[f"{dataset}.{name}" if dataset else name] = self.result
+            if not statement.find(exp.TemporaryProperty):
+                self.shared[dataset, name] = self.result
 
     def _copy(self, statement: exp.Expr, scope: Scope) -> None:
         target = statement.this

@@ -18,6 +18,11 @@ _PATTERN: Final = re.compile(r"(\w+)\*(?=[`\s]|$)")
 """A name of several tables: `raw.orders_*` in BigQuery."""
 
 
+def words_in(text: str) -> list[str]:
+    """Return the words of a text in lower case."""
+    return text.casefold().translate(_BLANKS).split()
+
+
 @dataclass(frozen=True)
 class ReadTables:
     """The tables that queries may read: ``DATASET.table``, or the bare table name.
@@ -27,12 +32,14 @@ class ReadTables:
         dataset: the database schema that holds the tables.
         database: the database that holds the dataset; None for any.
         foreign: the columns of other tables, by ``dataset.table`` in lower case, if they are known.
+        shadowed: the tables that queries must name with the dataset: without it, the name is another table's.
     """
 
     columns: Mapping[str, tuple[str, ...]]
     dataset: str
     database: str | None = None
     foreign: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    shadowed: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, schemas: Iterable[Schema], dataset: str, database: str | None = None) -> ReadTables:
@@ -47,7 +54,7 @@ class ReadTables:
     def _by_first_word(self) -> Mapping[str, tuple[str, ...]]:
         tables: dict[str, tuple[str, ...]] = {}
         for table in self.columns:
-            first_word, *_ = (*table.casefold().translate(_BLANKS).split(), "")
+            first_word, *_ = (*words_in(table), "")
             tables[first_word] = (*tables.get(first_word, ()), table)
         return tables
 
@@ -71,13 +78,13 @@ class ReadTables:
     def _foreign_by_last_word(self) -> Mapping[str, tuple[str, ...]]:
         names: dict[str, tuple[str, ...]] = {}
         for name in self.foreign:
-            *_, last_word = ("", *name.translate(_BLANKS).split())
+            *_, last_word = ("", *words_in(name))
             names[last_word] = (*names.get(last_word, ()), name)
         return names
 
     def for_text(self, text: str, names: Iterable[str]) -> ReadTables:
         """Return some of the tables, and the foreign tables that a text may name."""
-        words = set(text.casefold().translate(_BLANKS).split()) if self.foreign else set()
+        words = set(words_in(text)) if self.foreign else set()
         by_word = self._foreign_by_last_word
         foreign = [name for word in words & by_word.keys() for name in by_word[word]]
         return replace(

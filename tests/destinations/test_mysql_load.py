@@ -163,7 +163,7 @@ def test_queries_are_the_views_functions_and_triggers_of_all_databases(mariadb_u
         "create function sales.one() returns bigint deterministic return (select max(id) from sales.orders)",
         "create trigger sales.checked before insert on sales.orders for each row set new.amount = 1",
     )
-    queries = {query.name: query for query in destination.read_queries(mariadb_url)}
+    queries = {f"{query.dataset}.{query.name}": query for query in destination.read_queries(mariadb_url)}
     assert {name: query.kind for name, query in queries.items()} == {
         "sales.daily": "view",
         "sales.one": "function",

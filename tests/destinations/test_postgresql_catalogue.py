@@ -208,7 +208,7 @@ def test_queries_are_the_views_functions_and_triggers_of_all_datasets(database: 
         "create function last_id() returns bigint language sql as 'select max(id) from orders'",
         "create function check_it() returns trigger language plpgsql as 'begin return new; end'",
     )
-    queries = {query.name: query for query in destination.read_queries(database)}
+    queries = {f"{query.dataset}.{query.name}": query for query in destination.read_queries(database)}
     assert {name: query.kind for name, query in queries.items()} == {
         "reporting.daily": "view",
         "reporting.monthly": "materialized view",

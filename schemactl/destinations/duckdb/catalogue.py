@@ -44,12 +44,12 @@ _DEFINITIONS: Final = """
 """
 
 _QUERIES: Final = """
-    select 'view', schema_name || '.' || view_name, sql from duckdb_views()
+    select 'view', schema_name, view_name, sql from duckdb_views()
     where not internal and database_name = current_database()
     union all
-    select 'function', schema_name || '.' || function_name, macro_definition from duckdb_functions()
+    select 'function', schema_name, function_name, macro_definition from duckdb_functions()
     where not internal and database_name = current_database() and macro_definition is not null
-    order by 1, 2
+    order by 1, 2, 3
 """
 
 

@@ -49,16 +49,16 @@ _NEXT_ID: Final = re.compile(r" AUTO_INCREMENT=\d+(?= )")
 _JSON: Final = re.compile(r" CHARACTER SET \w+ COLLATE \w+(?P<other>[^\n]*?) CHECK \(json_valid\(`[^`\n]*`\)\)")
 
 _QUERIES: Final = """
-    select 'view', concat(table_schema, '.', table_name), view_definition from information_schema.views
+    select 'view', table_schema, table_name, view_definition from information_schema.views
     where table_schema not in ('mysql', 'sys', 'information_schema', 'performance_schema')
     union all
-    select 'function', concat(routine_schema, '.', routine_name), coalesce(routine_definition, '')
+    select 'function', routine_schema, routine_name, coalesce(routine_definition, '')
     from information_schema.routines
     where routine_schema not in ('mysql', 'sys', 'information_schema', 'performance_schema')
     union all
-    select 'trigger', concat(trigger_schema, '.', trigger_name), action_statement from information_schema.triggers
+    select 'trigger', trigger_schema, trigger_name, action_statement from information_schema.triggers
     where trigger_schema not in ('mysql', 'sys', 'information_schema', 'performance_schema')
-    order by 1, 2
+    order by 1, 2, 3
 """
 
 

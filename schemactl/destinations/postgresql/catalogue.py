@@ -152,17 +152,17 @@ Columns with a default, an identity or a collation have separate statements, as 
 """
 
 _QUERIES: Final = """
-    select case c.relkind when 'm' then 'materialized view' else 'view' end, n.nspname || '.' || c.relname,
+    select case c.relkind when 'm' then 'materialized view' else 'view' end, n.nspname, c.relname,
         pg_get_viewdef(c.oid)
     from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
     where c.relkind in ('v', 'm') and n.nspname not in ('pg_catalog', 'information_schema') and n.nspname !~ '^pg_'
     union all
     select case when p.prorettype = 'pg_catalog.trigger'::regtype then 'trigger' else 'function' end,
-        n.nspname || '.' || p.proname, coalesce(p.prosrc, '')
+        n.nspname, p.proname, coalesce(p.prosrc, '')
     from pg_catalog.pg_proc p join pg_catalog.pg_namespace n on n.oid = p.pronamespace
     where n.nspname not in ('pg_catalog', 'information_schema') and n.nspname !~ '^pg_'
         and not exists (select 1 from pg_catalog.pg_depend d where d.objid = p.oid and d.deptype = 'e')
-    order by 1, 2
+    order by 1, 2, 3
 """
 
 

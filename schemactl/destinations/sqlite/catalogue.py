@@ -58,7 +58,7 @@ def read_definitions(url: str) -> tuple[Definition, ...]:
 def read_queries(url: str) -> tuple[StoredQuery, ...]:
     """Return the views and triggers of the dataset's file."""
     with _open_dataset(url) as (session, dataset):
-        return tuple(StoredQuery(kind, f"{dataset}.{name}", sql) for kind, name, sql in session.query(_QUERIES))
+        return tuple(StoredQuery(kind, dataset, name, sql) for kind, name, sql in session.query(_QUERIES))
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from schemactl.errors import InputError, Location
 from schemactl.readers.dbt_texts import TEMPLATE_LINE, find_project_folder, is_of_project, with_texts_of
+from schemactl.readers.passed_columns import Passage, Reading, follow_columns
 from schemactl.readers.sql_texts import SqlText, read_sql, read_uses, readership_of
 from schemactl.readers.tables import ReadTables
 from schemactl.readers.templates import fill_in
@@ -109,72 +110,6 @@ def _catalog_columns(text: str, path: str) -> dict[str, tuple[str, ...]]:
     return columns
 
 
-@dataclass(frozen=True, slots=True)
-class _Passage:
-    """A column that a model passes on.
-
-    Attributes:
-        output: its name in the model's result.
-        table, column: of the schema.
-        is_named: whether a query has named it; if not, only ``*`` has passed it on.
-    """
-
-    output: str
-    table: str
-    column: str
-    is_named: bool
-
-
-@dataclass(frozen=True)
-class _Reading:
-    """The reading of tables by a node.
-
-    Attributes:
-        tables: the tables to look for: the schema's, or the result of a model that passes their columns on.
-        sources: the tables that the node depends on.
-        columns: the columns that the model passes on; None for the tables of the schema.
-    """
-
-    node_id: str
-    tables: ReadTables
-    sources: tuple[str, ...] = ()
-    columns: tuple[_Passage, ...] | None = None
-
-    def _passages_of(self, column: str | None) -> list[_Passage]:
-        return [passage for passage in self.columns or () if column is None or passage.output == column]
-
-    def passages(self, outputs: Iterable[Sequence[Any]]) -> Iterator[_Passage]:
-        """Yield the columns of the schema that the node passes on in turn."""
-        for output, table, column, is_named in outputs:
-            if self.columns is None:
-                yield _Passage(output, table, column, is_named)
-            for passage in self._passages_of(column):
-                yield replace(passage, output=output, is_named=passage.is_named or is_named)
-
-    def of_tables(self, readership: Readership) -> Readership:
-        """Return uses of a model's result as uses of the tables whose columns it passes on.
-
-        Of a column that the model names, a use is indirect: only uses that compute it or compare it count.
-        """
-        if self.columns is None:
-            return readership
-        uses = [
-            replace(use, table=passage.table, column=passage.column, is_indirect=passage.is_named)
-            for use in readership.uses
-            if use.column is not None
-            for passage in self._passages_of(use.column)
-            if not (passage.is_named and use.is_plain)
-        ]
-        blind = [
-            replace(item, table=passage.table, column=passage.column)
-            for item in readership.blind
-            if item.table is not None
-            for passage in self._passages_of(item.column)
-            if not passage.is_named
-        ]
-        return Readership(tuple(uses), tuple(blind))
-
-
 @dataclass(frozen=True)
 class _Project:
     """The content of a manifest, the tables to look for, and the folder that paths start from."""
@@ -186,22 +121,9 @@ class _Project:
 
     def readership(self) -> Readership:
         """Return the uses by all nodes that read a table of the schema, and by the nodes that it is passed on to."""
-        readerships: list[Readership] = []
-        downstream: dict[Reader, tuple[Reader, ...]] = {}
-        followed: defaultdict[tuple[str, str], set[_Passage]] = defaultdict(set)
-        readings = list(self._first_readings())
-        while readings:
-            next_readings: list[_Reading] = []
-            for reading, (readership, outputs) in zip(readings, self._read(readings), strict=True):
-                readership = reading.of_tables(readership)
-                readerships.append(readership)
-                reader = self._readers[reading.node_id]
-                if reader not in downstream and (readership.uses or readership.blind):
-                    downstream[reader] = tuple(self._readers[name] for name in self._behind(reading.node_id))
-                next_readings += self._next_readings(reading, reading.passages(outputs), followed)
-            readings = next_readings
-        merged = merge([*readerships, *self._freshness()])
-        return Readership(merged.uses, merged.blind, downstream)
+        readership = follow_columns(self)
+        merged = merge([readership, *self._freshness()])
+        return Readership(merged.uses, merged.blind, readership.downstream)
 
     def _freshness(self) -> Iterator[Readership]:
         """Yield the uses of the columns by which ``dbt source freshness`` tells the age of sources."""
@@ -245,26 +167,26 @@ class _Project:
                 children[parent].append(name)
         return {name: tuple(names) for name, names in children.items()}
 
-    def _behind(self, node_id: str) -> list[str]:
+    def behind(self, reader_id: str) -> list[str]:
         """Return the names of direct and indirect dependents of a node, nearest first, without tests."""
         names: dict[str, None] = {}
-        waiting = list(self._children.get(node_id, ()))
+        waiting = list(self._children.get(reader_id, ()))
         for name in waiting:
             if name not in names:
                 names[name] = None
                 waiting.extend(self._children.get(name, ()))
         return [name for name in names if self._nodes[name].get("resource_type") not in ("test", "unit_test")]
 
-    def _first_readings(self) -> Iterator[_Reading]:
+    def first_readings(self) -> Iterator[Reading]:
         """Yield the readings by nodes that depend on a source, or whose SQL names its table without ``source()``."""
         dataset = re.compile(rf"\b{re.escape(self.tables.dataset)}\b", re.IGNORECASE)
         for node_id, node in self._nodes.items():
             sources = self._sources_of(node_id)
             compiled = node.get("compiled_code")
             if sources:
-                yield _Reading(node_id, self.tables, sources)
+                yield Reading(node_id, self.tables, sources)
             elif isinstance(compiled, str) and dataset.search(compiled) and self.tables.mentioned_in(compiled):
-                yield _Reading(node_id, self.tables)
+                yield Reading(node_id, self.tables)
 
     @cached_property
     def _readers(self) -> Mapping[str, Reader]:
@@ -286,50 +208,50 @@ class _Project:
     def _is_ephemeral(self, node_id: str) -> bool:
         return _mapping(self._nodes.get(node_id), "config").get("materialized") == "ephemeral"
 
-    def _next_readings(
-        self,
-        reading: _Reading,
-        passages: Iterable[_Passage],
-        followed: defaultdict[tuple[str, str], set[_Passage]],
-    ) -> Iterator[_Reading]:
-        """Yield the readings of the columns that a node passes on, by the models that read the node."""
-        node_id = reading.node_id
-        node = self._nodes[node_id]
-        if self._is_ephemeral(node_id):
-            return  # its SQL is in the SQL of the models that read it
-        relation = str(node.get("alias") or node.get("name"))
-        dataset = str(node.get("schema") or self.tables.dataset)
-        all_passages = dict.fromkeys(passages)
-        for child_id in self._children.get(node_id, ()):
-            new_passages = tuple(passage for passage in all_passages if passage not in followed[node_id, child_id])
-            if new_passages and self._nodes[child_id].get("resource_type") in (*_SQL_KINDS, _SEMANTIC_MODEL):
-                followed[node_id, child_id].update(new_passages)
-                columns = tuple(dict.fromkeys(passage.output for passage in new_passages))
-                tables = ReadTables({relation: columns}, dataset, foreign=self.tables.foreign)
-                yield _Reading(child_id, tables, (relation,), new_passages)
+    def reader(self, reader_id: str) -> Reader:
+        """Return a node as a reader."""
+        return self._readers[reader_id]
 
-    def _read(self, readings: Sequence[_Reading]) -> list[tuple[Readership, list[list[Any]]]]:
+    def readers_of(self, result: str) -> Iterable[str]:
+        """Return the nodes that depend on a node directly."""
+        return self._children.get(result, ())
+
+    def next_reading(self, result: str, reader_id: str, passages: tuple[Passage, ...]) -> Reading | None:
+        """Return the reading of the columns that a node passes on, by a node that depends on it."""
+        if not passages or self._nodes[reader_id].get("resource_type") not in (*_SQL_KINDS, _SEMANTIC_MODEL):
+            return None
+        node = self._nodes[result]
+        relation = str(node.get("alias") or node.get("name"))
+        columns = tuple(dict.fromkeys(passage.output for passage in passages))
+        dataset = str(node.get("schema") or self.tables.dataset)
+        tables = ReadTables({relation: columns}, dataset, foreign=self.tables.foreign)
+        return Reading(reader_id, tables, (relation,), passages, result)
+
+    def read(self, readings: Sequence[Reading]) -> list[tuple[Readership, Mapping[str, list[list[Any]]]]]:
         """Return the uses of each reading, and the columns that its node passes on."""
         texts = {
-            number: SqlText(sql, self._readers[reading.node_id], reading.tables, self.dialect)
+            number: SqlText(sql, self._readers[reading.reader_id], reading.tables, self.dialect)
             for number, reading in enumerate(readings)
             if (sql := self._sql_of(reading)) is not None
         }
         uses = dict(zip(texts, read_uses(list(texts.values())), strict=True))
-        results = []
+        results: list[tuple[Readership, Mapping[str, list[list[Any]]]]] = []
         for number, reading in enumerate(readings):
+            node_id = reading.reader_id
             if number in uses:
                 reader, outputs = texts[number].reader, uses[number]["outputs"]
-                configured = tuple(_configured_uses(self._nodes[reading.node_id], reader, outputs))
+                configured = tuple(_configured_uses(self._nodes[node_id], reader, outputs))
                 readership = merge((readership_of(reader, uses[number]), Readership(configured)))
-                results.append((self._completed(readership, reading), outputs))
+                # The SQL of an ephemeral model is in the SQL of the models that read it.
+                passed_on = {} if self._is_ephemeral(node_id) else {node_id: outputs}
+                results.append((self._completed(readership, reading), passed_on))
             else:
-                results.append((self._without_sql(reading), []))
+                results.append((self._without_sql(reading), {}))
         return results
 
-    def _sql_of(self, reading: _Reading) -> str | None:
+    def _sql_of(self, reading: Reading) -> str | None:
         """Return the compiled SQL of a node, or SQL with the expressions of a semantic model; None without SQL."""
-        node = self._nodes[reading.node_id]
+        node = self._nodes[reading.reader_id]
         compiled = node.get("compiled_code")
         match node.get("resource_type"):
             case kind if kind == _SEMANTIC_MODEL and reading.columns is not None:
@@ -341,10 +263,10 @@ class _Project:
             case _:
                 return None
 
-    def _without_sql(self, reading: _Reading) -> Readership:
+    def _without_sql(self, reading: Reading) -> Readership:
         """Return the uses of a node without compiled SQL."""
-        node = self._nodes[reading.node_id]
-        reader = self._readers[reading.node_id]
+        node = self._nodes[reading.reader_id]
+        reader = self._readers[reading.reader_id]
         if node.get("resource_type") not in _SQL_KINDS:
             return _blind(reader, f"a reader of the kind {reader.kind}", reading.sources)
         if node.get("language", "sql") != "sql":
@@ -354,10 +276,10 @@ class _Project:
             return Readership(tuple(_tested(reader, column, reading.sources, reading.tables)))
         return _blind(reader, "no compiled SQL: run `dbt compile`", reading.sources)
 
-    def _completed(self, readership: Readership, reading: _Reading) -> Readership:
+    def _completed(self, readership: Readership, reading: Reading) -> Readership:
         """Return the uses of compiled SQL with its doubts, and the lines of its file."""
-        node = self._nodes[reading.node_id]
-        reader = self._readers[reading.node_id]
+        node = self._nodes[reading.reader_id]
+        reader = self._readers[reading.reader_id]
         if not reading.sources and not readership.uses:
             return Readership()
         if (template_line := node.get(TEMPLATE_LINE)) is not None and reader.location is not None:

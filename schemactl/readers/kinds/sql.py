@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from schemactl.errors import Location
-from schemactl.readers.sql_texts import SqlText, read_sql_texts
+from schemactl.readers.sql_graph import SqlNode, read_sql_graph
+from schemactl.readers.sql_texts import SqlText
 from schemactl.readers.tables import ReadTables
 from schemactl.readers.templates import fill_in
 from schemactl.review.readers import Blindness, Reader, Readership
@@ -30,7 +33,5 @@ def read(where: str, tables: ReadTables, dialect: str | None, files: FileTree) -
         texts.append(SqlText(sql, reader, tables, dialect))
     if not has_files:
         return None
-    # Each file is another reader: no use is in two files.
-    readerships = read_sql_texts(texts)
-    uses = tuple(use for readership in readerships for use in readership.uses)
-    return Readership(uses, (*(item for readership in readerships for item in readership.blind), *blind))
+    readership = read_sql_graph([SqlNode(text) for text in texts])
+    return replace(readership, blind=(*readership.blind, *blind))

@@ -1,0 +1,166 @@
+"""SQL texts that read each other's views and tables: the views of a database, and files that create tables."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Final
+
+from schemactl.readers.passed_columns import Passage, Reading, follow_columns
+from schemactl.readers.sql_texts import SqlText, read_uses, readership_of
+from schemactl.readers.tables import ReadTables, words_in
+from schemactl.review.readers import Blindness, Reader, Readership
+
+RelationName = tuple[str, str]
+"""The dataset and the name of a table or view; "" if the dataset is not known."""
+
+_CREATE: Final = re.compile(
+    r"""\bcreate\b[^;()]{0,200}?\b(?:table|view)\s+(?:if\s+not\s+exists\s+)?(?:["`\[]?([^\s."`()\[\]]*)["`\]]?\s*\.\s*)*"""
+    r"""["`\[]?([^\s."`()\[\]]+)""",
+    re.IGNORECASE,
+)
+"""CREATE TABLE and VIEW, with the dataset and the name."""
+
+
+@dataclass(frozen=True)
+class SqlNode:
+    """A SQL text, which may read the results of others.
+
+    Attributes:
+        text: with the tables of the schema.
+        relation: the view that the text defines; None for a file, whose CREATE statements name its tables and views.
+        blind_reason: why the text cannot be read; None if it is SQL.
+    """
+
+    text: SqlText
+    relation: RelationName | None = None
+    blind_reason: str | None = None
+
+
+def read_sql_graph(nodes: Sequence[SqlNode]) -> Readership:
+    """Return the uses of tables by SQL texts, directly and by the tables and views that other texts create."""
+    return follow_columns(_SqlGraph(nodes))
+
+
+@dataclass
+class _SqlGraph:
+    """SQL texts by their numbers.
+
+    Attributes:
+        relations: the tables and views with columns of the schema, by id.
+        creators: the number of the text that creates a table or view, by its id.
+        readers_by_creator: the texts that read a table or view of a text.
+    """
+
+    nodes: Sequence[SqlNode]
+    relations: dict[str, RelationName] = field(default_factory=dict)
+    creators: dict[str, str] = field(default_factory=dict)
+    readers_by_creator: dict[str, dict[str, None]] = field(default_factory=dict)
+
+    def first_readings(self) -> Iterator[Reading]:
+        """Yield the readings of the schema's tables: all texts may read them."""
+        for number, node in enumerate(self.nodes):
+            yield Reading(str(number), self._for_node(node, node.text.tables))
+
+    def read(self, readings: Sequence[Reading]) -> list[tuple[Readership, Mapping[str, list[list[Any]]]]]:
+        """Return the uses of each reading, and the outputs of the tables and views that the text creates."""
+        nodes = [self._node(reading.reader_id) for reading in readings]
+        texts = [
+            replace(node.text, tables=reading.tables, text="" if node.blind_reason else node.text.text)
+            for node, reading in zip(nodes, readings, strict=True)
+        ]
+        results: list[tuple[Readership, Mapping[str, list[list[Any]]]]] = []
+        for node, reading, uses in zip(nodes, readings, read_uses(texts), strict=True):
+            reader = node.text.reader
+            readership = readership_of(reader, uses)
+            if node.blind_reason is not None:
+                tables = reading.tables.mentioned_in(node.text.text)
+                readership = Readership(blind=tuple(Blindness(reader, node.blind_reason, table) for table in tables))
+            is_reader = bool(readership.uses or readership.blind)
+            if reading.result is not None and is_reader and node.blind_reason is None:
+                self.readers_by_creator.setdefault(self.creators[reading.result], {})[reading.reader_id] = None
+            created = [(*node.relation, uses["outputs"])] if node.relation else uses["created"]
+            outputs = {}
+            for dataset, name, rows in created if is_reader else ():
+                result = f"{reading.reader_id}:{dataset}.{name}"
+                if result in self.relations or self._is_unambiguous(reading.reader_id, (dataset, name)):
+                    self.relations[result] = dataset, name
+                    self.creators[result] = reading.reader_id
+                    outputs[result] = rows
+            results.append((readership, outputs))
+        return results
+
+    def readers_of(self, result: str) -> list[str]:
+        """Return the texts that contain the name of a table or view, without those that create it."""
+        creator = self.creators[result]
+        first_word = next(iter(words_in(self.relations[result][1])), "")
+        return [str(number) for number in self._numbers_by_word.get(first_word, ()) if str(number) != creator]
+
+    def next_reading(self, result: str, reader_id: str, passages: tuple[Passage, ...]) -> Reading:
+        """Return the reading of a table or view by a text, even if no column of the schema is passed on."""
+        dataset, name = self.relations[result]
+        node = self._node(reader_id)
+        columns = tuple(dict.fromkeys(passage.output for passage in passages))
+        tables = ReadTables({name: columns}, dataset)
+        return Reading(reader_id, self._for_node(node, tables), (), passages, result)
+
+    def reader(self, reader_id: str) -> Reader:
+        """Return the reader of a text."""
+        return self._node(reader_id).text.reader
+
+    def behind(self, reader_id: str) -> list[str]:
+        """Return the texts that read the tables and views of a text, and those of such texts."""
+        names: dict[str, None] = {}
+        waiting = list(self.readers_by_creator.get(reader_id, ()))
+        for name in waiting:
+            if name not in names and name != reader_id:
+                names[name] = None
+                waiting.extend(self.readers_by_creator.get(name, ()))
+        return list(names)
+
+    def _node(self, reader_id: str) -> SqlNode:
+        return self.nodes[int(reader_id)]
+
+    def _for_node(self, node: SqlNode, tables: ReadTables) -> ReadTables:
+        """Return tables as a text can name them: a bare name means a view of the text's own dataset first."""
+        if node.relation is None or node.relation[0] == tables.dataset:
+            return tables
+        own_names = self._names_by_dataset.get(node.relation[0], frozenset())
+        return replace(tables, shadowed=tuple(name for name in tables.columns if name.casefold() in own_names))
+
+    @cached_property
+    def _names_by_dataset(self) -> Mapping[str, frozenset[str]]:
+        names: defaultdict[str, set[str]] = defaultdict(set)
+        for node in self.nodes:
+            if node.relation is not None:
+                names[node.relation[0]].add(node.relation[1].casefold())
+        return {dataset: frozenset(dataset_names) for dataset, dataset_names in names.items()}
+
+    @cached_property
+    def _numbers_by_word(self) -> Mapping[str, list[int]]:
+        numbers: defaultdict[str, list[int]] = defaultdict(list)
+        for number, node in enumerate(self.nodes):
+            for word in set(words_in(node.text.text)):
+                numbers[word].append(number)
+        return numbers
+
+    def _is_unambiguous(self, reader_id: str, relation: RelationName) -> bool:
+        """Return whether no other text creates a table or view that may be the same one."""
+        node = self._node(reader_id)
+        if node.relation is not None:
+            return True
+        dataset, name = relation[0].casefold(), relation[1].casefold()
+        return not any(
+            other_name == name and (not other_dataset or not dataset or other_dataset == dataset)
+            for number in self._numbers_by_word.get(next(iter(words_in(name)), ""), ())
+            if str(number) != reader_id
+            for other_dataset, other_name in _created_names(self.nodes[number].text.text)
+        )
+
+
+def _created_names(text: str) -> Iterable[RelationName]:
+    """Yield the dataset and name of each CREATE TABLE and VIEW, in lower case."""
+    return ((match[1] or "", match[2]) for match in _CREATE.finditer(text.casefold()))
