@@ -36,9 +36,6 @@ def parse_hocon(source: Source) -> Node:
 
     The last value of a repeated key counts, objects are merged. Substitutions take values of the file, else environment
     variables; their nodes start at the substitution.
-
-    Raises:
-        InputError: the text is not HOCON, or a substitution has no value; with the place.
     """
     root = _Parser(source).document()
     try:

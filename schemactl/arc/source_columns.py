@@ -19,9 +19,6 @@ def match_columns(fields: Sequence[Field], cells: Mapping[str, str]) -> list[str
     Args:
         fields: the fields of the typing.
         cells: the engine's own names of columns, by their names in the data, in order.
-
-    Raises:
-        InputError: the data has other columns than the typing.
     """
     names = [field.name for field in fields]
     if not names:
@@ -49,9 +46,6 @@ def check_column_type(field: Field, column_type: str | None) -> None:
     Args:
         field: the field of the typing.
         column_type: the column's type in Spark's words; None for text.
-
-    Raises:
-        InputError: the column is of another type.
     """
     if column_type is None and not isinstance(field.type, Struct | Array):
         return

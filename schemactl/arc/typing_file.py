@@ -68,11 +68,7 @@ class Fault:
 
 
 def read_typing(text: str, path: str) -> Typing:
-    """Return the typing of a file.
-
-    Raises:
-        InputError: it is not an Arc schema; with the places of all faults.
-    """
+    """Return the typing of a file."""
     source = Source(path, text)
     typing, faults = read_fields(source)
     if faults:
@@ -89,11 +85,7 @@ def read_typing(text: str, path: str) -> Typing:
 
 
 def read_fields(source: Source) -> tuple[Typing, tuple[Fault, ...]]:
-    """Return the valid fields, and the faults of all other fields in the order of the file.
-
-    Raises:
-        InputError: the text is not a list of fields.
-    """
+    """Return the valid fields, and the faults of all other fields in the order of the file."""
     source.check_size()
     no_schema = "this is not an Arc schema: expected a list of fields, or `schema` with a list"
     try:

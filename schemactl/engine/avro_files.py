@@ -98,11 +98,7 @@ class AvroColumn:
 
 
 def read_header(file: Input) -> AvroHeader:
-    """Return the header of a file of this machine.
-
-    Raises:
-        InputError: it is not an Avro header, or its blocks have a compression that is not in the specification.
-    """
+    """Return the header of a file of this machine."""
     with read_errors(file.path), open_input(file) as stream:
         head = io.BytesIO(stream.read(_MOST_HEADER_BYTES))
     try:

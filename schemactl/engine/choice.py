@@ -103,11 +103,7 @@ class Choice:
 
 
 def choose_engine(options: EngineOptions, inputs: Sequence[Input]) -> Choice:
-    """Return the engine that reads the inputs.
-
-    Raises:
-        InputError: the choice contradicts other options.
-    """
+    """Return the engine that reads the inputs."""
     demand = options.spark_demand
     match options.name:
         case EngineName.LOCAL if demand:
@@ -146,9 +142,6 @@ def find_engine_inputs(
     """Return the inputs of a call (``inputs.find_inputs``).
 
     Spark lists object stores by itself, unless ``is_wanted`` chooses among the objects.
-
-    Raises:
-        InputError: a source does not exist, or its format is not known; or this machine cannot list an object store.
     """
     if options.starts_spark() and is_wanted is None:
         return find_inputs(sources, input_format)
@@ -191,12 +184,7 @@ def hint_at_engine(reading: DataReading, options: EngineOptions, inputs: Sequenc
 
 @contextmanager
 def open_engine(options: EngineOptions, inputs: Sequence[Input], progress: Progress) -> Iterator[Engine]:
-    """Open the engine that reads the inputs, and close it at the end of the block.
-
-    Raises:
-        InputError: the options are wrong, or no engine is installed.
-        EngineError: Spark cannot be started.
-    """
+    """Open the engine that reads the inputs, and close it at the end of the block."""
     name = choose_engine(options, inputs).name
     check_installed(name)
     if name is EngineName.SPARK:
@@ -223,11 +211,7 @@ def _is_installed(name: EngineName) -> bool:
 
 
 def check_installed(name: EngineName) -> None:
-    """Refuse an engine that is not installed, with the commands that install one, and their sizes.
-
-    Raises:
-        InputError: the engine is not installed.
-    """
+    """Refuse an engine that is not installed, with the commands that install one, and their sizes."""
     if _is_installed(name):
         return
     commands = {extra: f"{install_command(extra)} ({size})" for extra, (_, size) in _PACKAGES.items()}

@@ -141,11 +141,7 @@ class _Look:
 
 
 def find_csv_faults(file: Input, header: CsvHeader) -> CsvFaults:
-    """Return the faults of a file that is readable here.
-
-    Raises:
-        InputError: the file is not in its encoding, or more is wrong than is reported one by one.
-    """
+    """Return the faults of a file that is readable here."""
     with read_errors(file.path):
         line_end = header.line_end
         look = _look_at(file, header.separator, line_end or "\n")
@@ -200,11 +196,7 @@ def _look_at(file: Input, separator: str, line_end: str) -> _Look:
 
 
 def walk_faults(text: Iterable[str], path: str, header: CsvHeader) -> CsvFaults:
-    """Return the faults of a text, read row by row.
-
-    Raises:
-        InputError: more is wrong than is reported one by one.
-    """
+    """Return the faults of a text, read row by row."""
     lines = iter(text)
     for _ in range(header.skipped_lines):
         next(lines, None)

@@ -86,9 +86,6 @@ def read_csv_tables(
         separator: the separator that the format sets; None to detect it in the header.
         read_head: returns the beginning of a file.
         find_faults: finds the faults of a file.
-
-    Raises:
-        InputError: a file cannot be read.
     """
     groups: dict[tuple[str, CsvHeader], list[Input]] = {}
     for file in inputs:

@@ -122,11 +122,7 @@ def open_input(file: Input) -> IO[bytes]:
 
 @contextmanager
 def read_errors(path: str) -> Iterator[None]:
-    """Name a file in the errors of opening and reading it in the block.
-
-    Raises:
-        InputError: the file cannot be read, or its compression breaks off.
-    """
+    """Name a file in the errors of opening and reading it in the block."""
     try:
         yield
     except EOFError as error:
@@ -141,9 +137,6 @@ def peek(path: str, address: str = "") -> bytes:
     Args:
         path: as shown to people.
         address: the address of a store object.
-
-    Raises:
-        InputError: the file cannot be read, or its name does not say that it is compressed.
     """
     suffix = compression_of(path)
     if suffix not in SUFFIXES:
@@ -177,9 +170,6 @@ def check_magic(path: str, name: str, head: bytes) -> None:
     """Raise an error if a file is not in the binary format ``name``, before Spark fails on it.
 
     ``head`` is the beginning of the file; empty if only Spark can decompress it.
-
-    Raises:
-        InputError: the file is empty, or has a different beginning.
     """
     if not head and not compression_of(path):
         raise InputError("the file is empty", at=Location(path))
@@ -207,11 +197,7 @@ def encoding_of(head: bytes) -> str:
 
 
 def read_head(file: Input) -> str:
-    """Return the first megabyte of a local file as text, without a byte order mark; empty if only Spark can read it.
-
-    Raises:
-        InputError: it is not in the file's encoding.
-    """
+    """Return the first megabyte of a local file as text, without a byte order mark; empty if only Spark can read it."""
     head = peek(file.path, "" if file.is_local else file.address)
     try:
         # The last letter may be cut.

@@ -63,10 +63,6 @@ def find_inputs(
         lists_stores: whether object stores are listed here, and `file://` is a path; otherwise Spark lists them.
         is_wanted: decides which listed files are read; None for all of them. The result is empty if it rejects all
             files.
-
-    Raises:
-        StoreError: an object store cannot be listed.
-        InputError: a file does not exist, a glob or folder contains no file, or a format cannot be detected.
     """
     record_tag = ""
     if input_format is not None and input_format.startswith(RECORD_TAG):
@@ -197,9 +193,6 @@ def _files_below(folder: Path) -> Iterator[str]:
     """Yield the files below a folder, also behind links; a file that links repeat (``latest``) counts once.
 
     Even with a million files, only the names of one folder are in memory.
-
-    Raises:
-        InputError: a folder cannot be read, or a link leads out of its repository.
     """
     walked: set[str] = set()
     linked_files: set[str] = set()
@@ -298,11 +291,7 @@ def _is_hidden(path: Path) -> bool:
 
 
 def _input_of(path: str, input_format: str | None, is_named: bool) -> Input | None:
-    """Return the input of a path; None for a file that was only found, and whose format cannot be detected.
-
-    Raises:
-        InputError: the file cannot be read, or the user names it and its format cannot be detected.
-    """
+    """Return the input of a path; None for a file that was only found, and whose format cannot be detected."""
     if path.startswith(TABLE_PREFIX):
         return Input(path, "table")
     if is_local(path):

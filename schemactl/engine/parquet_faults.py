@@ -58,11 +58,7 @@ def _fault_in_group(file: pyarrow.parquet.ParquetFile, group_index: int) -> str 
 
 
 def check_parquet_types(schema: pyarrow.parquet.ParquetSchema, path: str) -> None:
-    """Refuse intervals, which Spark does not read, and pyarrow reads as 12 bytes.
-
-    Raises:
-        InputError: a column of the file contains intervals.
-    """
+    """Refuse intervals, which Spark does not read, and pyarrow reads as 12 bytes."""
     leaves = (schema.column(number) for number in range(len(schema)))
     column = next((leaf.path for leaf in leaves if leaf.converted_type == "INTERVAL"), None)
     if column is not None:

@@ -117,10 +117,6 @@ def scan_inputs(
 
     ``counts_values``: whether to read the values of columns with declared types, which matters only if a known schema
     may contradict them.
-
-    Raises:
-        InputError, EngineError: the engine cannot read them, their columns differ from the typing, or records go to too
-            many tables.
     """
     batches = engine.read(inputs, options.null_values)
     documents: list[tuple[ReadDocuments, _BatchFindings]] = []
@@ -234,9 +230,6 @@ def _tables(
     """Return the evidence by table, and the records without a table.
 
     Columns that a model lacks have the type of their source if they have a value.
-
-    Raises:
-        InputError: a document nests too deep, or there are too many tables.
     """
     dispatch = options.dispatch
     if any(partition.too_many for findings, _ in batches for partition in findings.partitions):
@@ -298,11 +291,7 @@ def recount(
     progress: Progress = no_progress,
     null_values: tuple[str, ...] = (),
 ) -> list[Tally]:
-    """Read the documents of the same inputs and sample once more; rows with declared types are left out.
-
-    Raises:
-        EngineError: the engine cannot read them.
-    """
+    """Read the documents of the same inputs and sample once more; rows with declared types are left out."""
     documents = _read_documents(engine, engine.read(inputs, null_values), sample, progress)
     progress("looking at values again", None)
     partitions = [batch.locate("recount_partition", questions=tuple(questions)) for batch in documents]
@@ -489,11 +478,7 @@ class _BatchFindings:
 
 
 def _evidence(findings: _BatchFindings, table: str) -> Evidence:
-    """Return the evidence of a table in all partitions of a batch (``observe_partition``).
-
-    Raises:
-        InputError: a document nests too deep.
-    """
+    """Return the evidence of a table in all partitions of a batch (``observe_partition``)."""
     deep = [
         findings.position(partition.too_deep) for partition in findings.partitions if partition.too_deep is not None
     ]

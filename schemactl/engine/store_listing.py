@@ -68,10 +68,6 @@ def list_objects(source: str, is_wanted: Callable[[StoredObject], bool] | None =
     Args:
         source: the address of an object or a folder, or a pattern.
         is_wanted: decides which objects are returned; rejected objects are not kept in memory. None for all objects.
-
-    Raises:
-        StoreError: the store cannot be reached, or refuses.
-        InputError: the object does not exist, or the folder is empty.
     """
     root, key, query = split_address(source)
     shown = redact(f"{root}{key}")

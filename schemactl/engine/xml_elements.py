@@ -54,11 +54,7 @@ class XmlParser:
         """Take the end of the element whose depth is ``depth``."""
 
     def blocks(self) -> Iterator[None]:
-        """Parse the file, and yield after every block.
-
-        Raises:
-            InputError: the file is not XML, defines entities, nests too deep, or contains a too large record.
-        """
+        """Parse the file, and yield after every block."""
         try:
             for text in _blocks(self._file):
                 self._parser.Parse(text, False)
@@ -112,9 +108,6 @@ class XmlElements(XmlParser):
     """The names of the elements of a file.
 
     Spark reports neither lines nor reasons for faults in XML, so the whole file is parsed before it is read.
-
-    Raises:
-        InputError: the file cannot be read here.
     """
 
     def __init__(self, file: Input) -> None:
@@ -142,9 +135,6 @@ class XmlElements(XmlParser):
         """Parse the file, and return the name of the elements that are records, as it is written.
 
         It is the name from the call, or else the only name below the root: elements with another name would be lost.
-
-        Raises:
-            InputError: the record elements are ambiguous; see also ``blocks``.
         """
         for _ in self.blocks():
             pass

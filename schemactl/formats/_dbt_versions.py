@@ -54,11 +54,7 @@ class Relation:
 
 
 def relations_of(root: Mapping[str, Any], choice: Choice) -> Iterator[Relation]:
-    """Yield the relations of a properties file.
-
-    Raises:
-        InputError: a model has no version that is its latest one.
-    """
+    """Yield the relations of a properties file."""
     for kind in KINDS:
         for native in entries(root.get(kind)):
             yield from _models(native, choice)

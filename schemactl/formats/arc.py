@@ -103,11 +103,7 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
 
 
 def typing_of(schema: Schema, name: str) -> Typing:
-    """Return the typing that the columns of a table declare, or the usual typing of a column.
-
-    Raises:
-        InputError: a column's typing is invalid.
-    """
+    """Return the typing that the columns of a table declare, or the usual typing of a column."""
     return Typing(tuple(_fields(schema, schema.tables[name])))
 
 

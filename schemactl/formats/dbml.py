@@ -120,12 +120,7 @@ def _comment(hints: dict[str, Any], indent: str = "") -> str:
 
 
 def read(text: str, path: str) -> Document:
-    """Return the schema of the tables in a file.
-
-    Raises:
-        InputError: the text is not DBML, it declares neither a table nor a project, or a reference or an index names a
-            table or column that does not exist.
-    """
+    """Return the schema of the tables in a file."""
     source = Source(path, text)
     file = parse_dbml(source)
     if not file.tables and not file.has_project:

@@ -218,11 +218,7 @@ class DbtFile:
         return replace(field, properties={**properties, **note(native.get("description"))})
 
     def read(self, text: str, path: str) -> Document:
-        """Return the schema of the sources, models, seeds and snapshots of a file.
-
-        Raises:
-            InputError: it is not a properties file, or its tables and columns are not valid in a schema.
-        """
+        """Return the schema of the sources, models, seeds and snapshots of a file."""
         source = Source(path, text)
         tree = parse_yaml(source)
         root = map_texts(value_of(tree), unescape_jinja)

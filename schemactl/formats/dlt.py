@@ -82,9 +82,6 @@ def read(text: str, path: str) -> Document:
     """Return the content of a schema file.
 
     It is YAML or JSON by the path's ending, else by how the text starts.
-
-    Raises:
-        InputError: dlt would refuse the file, or it is hostile; with file, line and column of each problem.
     """
     with paused_collector():
         return _read(Source(path, text))

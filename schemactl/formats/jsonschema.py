@@ -162,9 +162,6 @@ def read(text: str, path: str) -> Document:
     A file from ``write`` returns its tables. In other files, the root object is a table, named after the file, or else
     each object in ``$defs``, ``definitions`` or ``components.schemas`` is a table. Objects and lists in it are columns
     of nested data.
-
-    Raises:
-        InputError: it describes no object, or a ``$ref`` leads nowhere.
     """
     source = Source(path, text)
     tree = parse_json(source)

@@ -136,11 +136,7 @@ class SqlDialect:
 
     @unlogged()
     def read(self, text: str, path: str) -> Document:
-        """Return the schema of the tables that a file makes.
-
-        Raises:
-            InputError: the text is not SQL of the dialect, it creates no table, or it takes too long to parse.
-        """
+        """Return the schema of the tables that a file makes."""
         seconds = _SECONDS + len(text) / _CHARACTERS_A_SECOND
         too_long = partial(InputError, f"parsing this SQL takes more than {seconds:.0f} seconds", at=Location(path))
         try:

@@ -45,8 +45,7 @@ Records = TypeVar("Records", bytes, list[bytes])
 """Rows that follow one another, or a list of documents."""
 
 PIECES: Final = "file string, block bigint, texts binary"
-"""The number of a piece in its file, and its records as a pickled list, because Spark is slow with arrays of strings.
-"""
+"""The number of a piece in its file, and its records as a pickled list: Spark is slow with arrays of strings."""
 
 TEXTS: Final = "file string, block bigint, text binary"
 """Records one by one."""

@@ -265,8 +265,7 @@ _FAMILIES: Final[tuple[tuple[str, str | Callable[[pa.StringArray], _Codes]], ...
     (rf"^{_SMALL_POWER}$", "1.5e-7"),
     (rf"^-{_SMALL_POWER}$", "-1.5e-7"),
 )
-"""Patterns with an example text for all matches, or a function that finds each class; None if the class is not certain.
-"""
+"""Patterns with an example of all matches, or a function that finds each class; None if the class is not certain."""
 
 
 # --- numbers ---

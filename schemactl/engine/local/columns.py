@@ -49,11 +49,7 @@ class SourceColumn:
 
 
 def source_columns(schema: pa.Schema) -> tuple[SourceColumn, ...]:
-    """Return the columns of a file, without columns of nulls that lack a type, as in dlt.
-
-    Raises:
-        InputError: a decimal has more digits than Spark reads.
-    """
+    """Return the columns of a file, without columns of nulls that lack a type, as in dlt."""
     return tuple(_column(field) for field in schema if not is_a.is_null(field.type))
 
 
@@ -66,11 +62,7 @@ def _column(field: pa.Field) -> SourceColumn:
 
 
 def kernel_type(of: pa.DataType) -> pa.DataType:
-    """Return the type for the kernel of values of a type.
-
-    Raises:
-        InputError: a decimal has more digits than Spark reads.
-    """
+    """Return the type for the kernel of values of a type."""
     return map_leaves(pa.field("", of), lambda field: _scalar_type(field.type))
 
 

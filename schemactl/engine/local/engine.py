@@ -107,11 +107,7 @@ class LocalEngine:
 
 
 def _check_readable(file: Input) -> None:
-    """Raise an error for inputs that only Spark can read.
-
-    Raises:
-        InputError: the input is not a file of this machine, or of another format or compression.
-    """
+    """Raise an error for inputs that only Spark can read."""
     location = Location(file.path)
     if file.format not in LOCAL_FORMATS:
         raise InputError(f"this machine does not read `{file.format}` without Spark", at=location, hint=SPARK_HINT)
@@ -125,12 +121,7 @@ def _check_readable(file: Input) -> None:
 
 @contextmanager
 def _explained() -> Iterator[None]:
-    """Translate exceptions of the kernel into errors for people.
-
-    Raises:
-        InputError: a file cannot be read.
-        EngineError: the disk or the memory is full.
-    """
+    """Translate exceptions of the kernel into errors for people."""
     try:
         yield
     except UnreadableFileError as error:

@@ -110,11 +110,7 @@ class Workers:
         return [results[number] for number in sorted(results)]
 
     def start(self) -> list[subprocess.Popen[bytes]]:
-        """Start the processes, if they are not running, and return them.
-
-        Raises:
-            EngineError: one cannot be started.
-        """
+        """Start the processes, if they are not running, and return them."""
         while len(self._processes) < self._count:
             # -P: the first import must not find a module of the working folder, which may be a stranger's.
             command = [sys.executable, "-P", "-c", _START, json.dumps(sys.path)]

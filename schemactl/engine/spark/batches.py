@@ -102,11 +102,7 @@ class Documents(DocumentBatch):
         return frame.toArrow().to_batches() if self.is_small else frame
 
     def typed_by(self, task: TypingTask) -> Texts:
-        """Return the columns that a typing is about, in its order.
-
-        Raises:
-            InputError: there are no columns, or other ones than the typing.
-        """
+        """Return the columns that a typing is about, in its order."""
         match self.rows:
             case None:
                 raise no_columns()

@@ -35,12 +35,7 @@ _SMALL_BYTES: Final = 1 << 25
 
 @contextmanager
 def open_spark_engine(options: SparkOptions, progress: Progress) -> Iterator[Engine]:
-    """Start Spark, and end it at the end of the block.
-
-    Raises:
-        InputError: the options are wrong.
-        EngineError: Spark cannot be started or reached, or it failed while it worked.
-    """
+    """Start Spark, and end it at the end of the block."""
     progress("starting Spark", None)
     with session.open_session(options, progress) as spark:
         yield SparkEngine(spark)

@@ -194,11 +194,7 @@ def local_cores(master: str) -> int | None:
 
 
 def parse_remote(remote: str) -> tuple[str, int]:
-    """Return host and port of a Spark Connect address.
-
-    Raises:
-        InputError: it is not such an address.
-    """
+    """Return host and port of a Spark Connect address."""
     match = re.fullmatch(r"sc://(\[[^\]]+\]|[^:/;\s]+)(?::(\d{1,5}))?(?:/.*)?", remote)
     if not match:
         raise InputError(f"`{remote}` is not a Spark Connect address", hint="write it like `sc://host:15002`")

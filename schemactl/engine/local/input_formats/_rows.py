@@ -54,9 +54,6 @@ def open_files(inputs: Sequence[Input], look_at: Callable[[str], FileContents]) 
         inputs: files of one format.
         look_at: returns the declared content of the file at a path, without reading values; may raise pyarrow's errors,
             or an error about a column.
-
-    Raises:
-        InputError: a file is broken, or a column has a type that Spark does not read.
     """
     files, durations = [], dict[str, list[str]]()
     for file in inputs:

@@ -36,11 +36,7 @@ def _look_at(path: str) -> FileContents:
 
 
 def _count(container: Container, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> FileContents:
-    """Count rows and search for nulls, because Arrow does not enforce the nullability in a schema.
-
-    Raises:
-        InputError: a column is or contains intervals or unions.
-    """
+    """Count rows and search for nulls, because Arrow does not enforce the nullability in a schema."""
     for column_field in schema:
         map_leaves(column_field, partial(_check_type, column_field.name))
     nulls, row_count = stated_nulls(schema), 0

@@ -31,9 +31,6 @@ def _spark_type(field: pa.Field) -> pa.DataType:
     """Return the type that Spark gives a column, which it may have written as integers.
 
     Spark reads both kinds of ORC's timestamps as moments in UTC, of microseconds.
-
-    Raises:
-        InputError: the column is an interval or a time of day.
     """
     spark_type = (field.metadata or {}).get(b"spark.sql.catalyst.type", b"").decode()
     if is_a.is_integer(field.type) and spark_type.startswith(("interval", "time(")):

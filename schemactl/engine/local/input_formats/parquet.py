@@ -44,11 +44,7 @@ def _look_at(path: str) -> FileContents:
 
 
 def _check_spark_types(opened: pq.ParquetFile) -> None:
-    """Refuse variants, and integers that Spark wrote for intervals, as its own form of the schema in the footer says.
-
-    Raises:
-        InputError: a column has such a type.
-    """
+    """Refuse variants, and integers that Spark wrote for intervals, as its schema in the footer says."""
     if (variant := _VARIANT.search(str(opened.schema))) is not None:
         raise unsupported_type(variant["name"], "variant")
     text = (opened.metadata.metadata or {}).get(b"org.apache.spark.sql.parquet.row.metadata", b"{}")

@@ -12,12 +12,7 @@ from schemactl.kernel.files import FilePart, Form
 
 
 def read(inputs: Sequence[Input], _cores: int) -> Iterator[LocalXml]:
-    """Yield the records of the files, grouped by element name.
-
-    Raises:
-        InputError: a file is not XML, defines entities, has ambiguous record elements, or Spark would read it
-            differently.
-    """
+    """Yield the records of the files, grouped by element name."""
     shapes: dict[tuple[str, str], Shape] = {}
     groups: dict[tuple[str, str], list[tuple[FilePart, int]]] = {}
     for file in inputs:

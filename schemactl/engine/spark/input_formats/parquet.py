@@ -44,11 +44,7 @@ def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[ColumnarRows]
 
 
 def _schema_of(file: Input) -> pyarrow.Schema:
-    """Return the columns in the footer of a file; empty for remote files.
-
-    Raises:
-        InputError: the footer cannot be read, or has types that Spark does not read.
-    """
+    """Return the columns in the footer of a file; empty for remote files."""
     import pyarrow
     import pyarrow.parquet
 

@@ -13,11 +13,7 @@ from schemactl.engine.xml_elements import XmlElements
 
 
 def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[Documents]:
-    """Yield the records of the files, grouped by element name.
-
-    Raises:
-        InputError: a file is not XML, defines entities, or has ambiguous record elements.
-    """
+    """Yield the records of the files, grouped by element name."""
     groups: dict[tuple[str, str], list[str]] = {}
     for file in inputs:
         groups.setdefault((file.encoding, XmlElements(file).record_tag()), []).append(file.address)

@@ -74,11 +74,7 @@ class Driver:
         return self.launch.folder
 
     def await_gateway(self) -> Gateway:
-        """Wait until it listens, and return its gateway.
-
-        Raises:
-            EngineError: it ended, or it does not listen in time.
-        """
+        """Wait until it listens, and return its gateway."""
         self.is_used = True
         process, launch = self.process, self.launch
         path = connection_file(launch.folder)
@@ -99,11 +95,7 @@ class Driver:
 
 @contextlib.contextmanager
 def start_driver(options: SparkOptions) -> Iterator[Driver]:
-    """Start a driver, and end it and its children at the end of the block.
-
-    Raises:
-        EngineError: there is no Java, it cannot be started, or the cluster cannot be reached.
-    """
+    """Start a driver, and end it and its children at the end of the block."""
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(temporary_folder("spark", log=LOG_NAME))
         conf = driver_conf(options, folder)
@@ -183,11 +175,7 @@ class Gateway:
 
 @contextlib.contextmanager
 def spark_process(launch: Launch) -> Iterator[subprocess.Popen[bytes]]:
-    """Start the Java process, and end it and its children at the end of the block.
-
-    Raises:
-        EngineError: the process cannot be started.
-    """
+    """Start the Java process, and end it and its children at the end of the block."""
     write_files(launch)
     log = contextlib.nullcontext(sys.stderr.fileno()) if launch.debug else launch.log.open("ab")
     with log as output:

@@ -47,9 +47,6 @@ def find_java(environment: Mapping[str, str] | None = None) -> Java:
 
     Args:
         environment: the variables with ``JAVA_HOME`` and ``PATH``; by default of this process.
-
-    Raises:
-        EngineError: the machine lacks Java, or every Java is too old.
     """
     environment = os.environ if environment is None else environment
     skip_reasons: list[str] = []

@@ -120,12 +120,7 @@ def share_done(spark: SparkSession) -> float | None:
 
 @contextlib.contextmanager
 def open_session(options: SparkOptions, progress: Progress = no_progress) -> Iterator[SparkSession]:
-    """Open a Spark session, and end it and its process at the end of the block.
-
-    Raises:
-        InputError: the options or the input are wrong.
-        EngineError: Spark cannot be started or reached, or it failed.
-    """
+    """Open a Spark session, and end it and its process at the end of the block."""
     check_options(options)
     with quiet(options.debug):
         if options.remote is not None:
@@ -169,11 +164,7 @@ def _open_local(options: SparkOptions) -> Iterator[SparkSession]:
 
 @contextlib.contextmanager
 def open_sibling_session(session: Any) -> Iterator[Any]:
-    """Open a session in the Spark of another session, classic or Connect, with the settings that results depend on.
-
-    Raises:
-        EngineError: Spark failed in the block.
-    """
+    """Open a session in the Spark of another session, classic or Connect, with the settings that results depend on."""
     with translate_errors(None):
         spark = session.newSession()
         for name, value in SESSION_CONF.items():
@@ -203,12 +194,7 @@ def view_of(frame: Any, name: str) -> Iterator[str]:
 
 @contextlib.contextmanager
 def running_session() -> Iterator[SparkSession]:
-    """Yield the open session, or one with Spark's defaults that is closed at the end of the block.
-
-    Raises:
-        DestinationError: Spark failed inside the block.
-        EngineError: no session can be opened.
-    """
+    """Yield the open session, or one with Spark's defaults that is closed at the end of the block."""
     spark = active_session()
     if spark is not None:
         with wrap_errors():
