@@ -60,14 +60,7 @@ Convert = Callable[[Any], Any]
 
 @dataclass(frozen=True, slots=True)
 class AvroHeader:
-    """The header of an Avro file.
-
-    Attributes:
-        schema: the schema in the file.
-        codec: the codec of its blocks.
-        sync: the mark after every block.
-        size: the size of the header in bytes.
-    """
+    """The header of an Avro file: ``sync`` is the mark after every block, ``size`` the bytes of the header."""
 
     schema: Mapping[str, Any]
     codec: str
@@ -88,8 +81,7 @@ class AvroColumn:
     """A column of an Avro file.
 
     Attributes:
-        type: the type of its values as they are read.
-        convert: converts values for pyarrow; None for values that pyarrow accepts.
+        convert: makes values ready for pyarrow; None for values that pyarrow accepts.
     """
 
     name: str

@@ -117,7 +117,10 @@ def _explain(records: list[BadRecord], file: Input | None) -> Iterator[Problem]:
 
 def _look_again(file: Input, records: list[BadRecord]) -> Mapping[int, Problem]:
     if file.selection is not None:
-        return _in_selected(file, file.selection, records)
+        if file.format == "ndjson":
+            return _in_selected_lines(file, file.selection, {record.position.number for record in records})
+        broken = [record.position.number for record in records if not read_selection_fault(record.text)]
+        return _in_document(file, broken[0]) if broken else {}
     match file.format:
         case "ndjson":
             return _in_lines(file, records)
@@ -206,14 +209,6 @@ def _problem(fault: Fault, text: str, location: Location) -> Problem:
 # --- records inside documents ---
 
 
-def _in_selected(file: Input, selection: RecordSelection, records: list[BadRecord]) -> dict[int, Problem]:
-    """Return the faults of records inside documents, or of documents without records."""
-    if file.format == "ndjson":
-        return _in_selected_lines(file, selection, {record.position.number for record in records})
-    broken = [record.position.number for record in records if not read_selection_fault(record.text)]
-    return _in_document(file, broken[0]) if broken else {}
-
-
 def _in_selected_lines(file: Input, selection: RecordSelection, bad_numbers: set[int]) -> dict[int, Problem]:
     problems: dict[int, Problem] = {}
     number = 0
@@ -224,7 +219,7 @@ def _in_selected_lines(file: Input, selection: RecordSelection, bad_numbers: set
             text = line.removeprefix("\ufeff").rstrip("\n") if line_number == 1 else line.rstrip("\n")
             if not text.strip():
                 continue
-            for record in select_in_text(text.encode(errors="surrogateescape"), selection, _is_any_size):
+            for record in select_in_text(text.encode(errors="surrogateescape"), selection, lambda _: None):
                 number += 1
                 if number in bad_numbers:
                     location = Location(file.path, line_number)
@@ -234,10 +229,6 @@ def _in_selected_lines(file: Input, selection: RecordSelection, bad_numbers: set
                         location = Location(file.path, line_number, fault.offset + 1)
                         problems[number] = _problem(fault, text, location)
     return problems
-
-
-def _is_any_size(_size: int) -> None:
-    """Accept a record of any size: its line is in memory already."""
 
 
 # --- one document, maybe a list of records ---

@@ -50,7 +50,6 @@ class CsvHeader:
 
     @property
     def skipped_lines(self) -> int:
-        """The number of lines before the first row."""
         return int(self.is_stated)
 
 

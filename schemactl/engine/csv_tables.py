@@ -67,7 +67,6 @@ class CsvTable:
                 yield replace(layout, is_well_formed=is_well_formed), group
 
     def names(self) -> list[str]:
-        """Return the names of columns."""
         return column_names(self.header.cells())
 
     def warn_of_renamed(self, names: Sequence[str], files: Sequence[Input]) -> None:
@@ -81,11 +80,7 @@ def read_csv_tables(
 ) -> Iterator[CsvTable]:
     """Yield the files of each header; harmless faults become warnings.
 
-    Args:
-        inputs: the files.
-        separator: the separator that the format sets; None to detect it in the header.
-        read_head: returns the beginning of a file.
-        find_faults: finds the faults of a file.
+    ``separator`` is the one that the format sets; None to detect it in the header.
     """
     groups: dict[tuple[str, CsvHeader], list[Input]] = {}
     for file in inputs:

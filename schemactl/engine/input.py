@@ -134,9 +134,7 @@ def read_errors(path: str) -> Iterator[None]:
 def peek(path: str, address: str = "") -> bytes:
     """Return the first bytes of a file or an object of a store, decompressed; none if only Spark can decompress it.
 
-    Args:
-        path: as shown to people.
-        address: the address of a store object.
+    ``path`` is shown to people, ``address`` names a store object.
     """
     suffix = compression_of(path)
     if suffix not in SUFFIXES:

@@ -80,11 +80,9 @@ def unknown_format(name: str) -> InputError:
 
 
 def format_of_ending(ending: str, preferred: str) -> str | None:
-    """Return the format of files with an ending; third parties' formats come before ours.
+    """Return the format of files with an ending (lower case, with the dot); third parties' formats come before ours.
 
-    Args:
-        ending: the ending, in lower case, with the dot.
-        preferred: the format of ours that wins if several formats have the ending.
+    ``preferred`` wins if several formats of ours have the ending.
     """
     for registry in (SPARK_FORMATS, LOCAL_FORMATS):
         for name in registry.installed:

@@ -74,21 +74,23 @@ def find_inputs(
             raise unknown_format(input_format)
         input_format = _OTHER_NAMES[input_format.lower()]
     if lists_stores:
-        sources = [_file_path(source) for source in sources]
+        # RFC 8089: the path of `file:///...`.
+        sources = [
+            unquote(source.removeprefix("file://")) if source.startswith("file:///") else source for source in sources
+        ]
     listings = {source: _list_store(source, is_wanted) for source in sources if lists_stores and is_store(source)}
     objects = {stored.path: stored for listing in listings.values() for stored in listing.objects}
     paths_by_source = {source: _wanted_paths(source, listings.get(source), is_wanted) for source in sources}
-    folders = {source for source in sources if _is_folder(source, listings.get(source))}
+    folders = {
+        source
+        for source in sources
+        if (listings[source].is_folder if source in listings else is_local(source) and Path(source).is_dir())
+    }
     patterns = {source for source in sources if _is_pattern(source, listings.get(source))}
     paths = sorted({path for paths_of_source in paths_by_source.values() for path in paths_of_source})
     named_or_matched = {path for source in sources if source not in folders for path in paths_by_source[source]}
     named = {path for source in sources if source not in folders | patterns for path in paths_by_source[source]}
-    inputs_by_path = {
-        path: _object_input(objects[path], input_format, is_named=path in named)
-        if path in objects
-        else _input_of(path, input_format, is_named=path in named)
-        for path in paths
-    }
+    inputs_by_path = {path: _input_of(path, objects.get(path), input_format, path in named) for path in paths}
     inputs = tuple(file for file in inputs_by_path.values() if file is not None)
     unknown = [path for path, file in inputs_by_path.items() if file is None]
     if not inputs and unknown:
@@ -115,11 +117,6 @@ def _without_secrets(file: Input) -> Input:
     return file if shown == file.path else replace(file, path=shown, full_address=file.path)
 
 
-def _file_path(source: str) -> str:
-    """Return the path of an address ``file:///...`` (RFC 8089); any other source unchanged."""
-    return unquote(source.removeprefix("file://")) if source.startswith("file:///") else source
-
-
 def _wanted_paths(source: str, listing: Listing | None, is_wanted: IsWanted | None) -> tuple[str, ...]:
     if listing is not None:
         return tuple(stored.path for stored in listing.objects)
@@ -132,10 +129,6 @@ def _list_store(source: str, is_wanted: IsWanted | None) -> Listing:
 
 def _listed_input(stored: StoredObject) -> Input:
     return Input(stored.path, "", full_address=stored.address, size=stored.size, modified=stored.modified)
-
-
-def _is_folder(source: str, listing: Listing | None) -> bool:
-    return listing.is_folder if listing is not None else is_local(source) and Path(source).is_dir()
 
 
 def _is_pattern(source: str, listing: Listing | None) -> bool:
@@ -215,14 +208,9 @@ def _files_below(folder: Path) -> Iterator[str]:
 
 
 def _walk(folder: str, real: str, walked: set[str], linked_files: set[str], links: list[str]) -> Iterator[str]:
-    """Yield the files below a folder, and add the links to ``links``.
+    """Yield the files below a folder, which is ``real`` without links, and add the links to ``links``.
 
-    Args:
-        folder: as it is shown.
-        real: its path with links followed.
-        walked: real paths of folders that were walked before.
-        linked_files: real paths of files that links have led to.
-        links: paths of links.
+    ``walked`` has the real paths of folders that were walked before, ``linked_files`` of files that links have led to.
     """
     if real in walked:
         return
@@ -290,37 +278,28 @@ def _is_hidden(path: Path) -> bool:
     return any(name.startswith((".", "_")) for name in path.parts)
 
 
-def _input_of(path: str, input_format: str | None, is_named: bool) -> Input | None:
-    """Return the input of a path; None for a file that was only found, and whose format cannot be detected."""
+def _input_of(path: str, stored: StoredObject | None, input_format: str | None, is_named: bool) -> Input | None:
+    """Return the input of a path; None for a file that was only found, and whose format cannot be detected.
+
+    ``stored`` is the listed object of the path, if it is one.
+    """
     if path.startswith(TABLE_PREFIX):
         return Input(path, "table")
     if is_local(path):
         _check_file(path, is_named)
-    head = peek(path) if is_local(path) else b""
+    is_reachable = stored is not None or is_local(path)
+    head = peek(path, stored.address if stored else "") if is_reachable else b""
     encoding = encoding_of(head)
-    name = input_format or _format_of(path, head.decode(encoding, errors="replace") if encoding != UTF8 else head)
+    text = head.decode(encoding, errors="replace") if encoding != UTF8 else head
+    # Without its folders, an object is one file to `_format_of`, and not a folder that Spark lists.
+    name = input_format or _format_of(path.rpartition("/")[2] if stored else path, text)
     if name is None:
         if is_named:
             raise _unknown_format(path)
         return None
-    if name in MAGIC.values() and is_local(path):
+    if name in MAGIC.values() and is_reachable:
         check_magic(path, name, head)
-    return Input(path, name, encoding)
-
-
-def _object_input(stored: StoredObject, input_format: str | None, is_named: bool) -> Input | None:
-    """Return the same of an object of a store."""
-    head = peek(stored.path, stored.address)
-    encoding = encoding_of(head)
-    text = head.decode(encoding, errors="replace") if encoding != UTF8 else head
-    name = input_format or _format_of(stored.path.rpartition("/")[2], text)
-    if name is None:
-        if is_named:
-            raise _unknown_format(stored.path)
-        return None
-    if name in MAGIC.values():
-        check_magic(stored.path, name, head)
-    return replace(_listed_input(stored), format=name, encoding=encoding)
+    return replace(_listed_input(stored) if stored else Input(path, ""), format=name, encoding=encoding)
 
 
 def _check_file(path: str, is_named: bool) -> None:

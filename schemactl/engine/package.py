@@ -52,9 +52,7 @@ class WrittenRejects:
 def count_rejects(rejects: WrittenRejects, roots: Set[str]) -> tuple[Counter[str], Counter[str]]:
     """Return by file the number of rejected rows and values, and the number of records that are rejected whole.
 
-    Args:
-        rejects: the rejects of all tables of a load.
-        roots: the root tables, whose rows are records.
+    ``roots`` are the root tables, whose rows are records.
     """
     columns = ["file", "line", "table_name", "row"]
     counts: Counter[str] = Counter()

@@ -30,28 +30,18 @@ _UNPACKED_TIMES: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class TaskParts:
-    """The parts of files that one task reads, one after the other.
-
-    Attributes:
-        size: the uncompressed size in bytes (estimated for compressed files).
-    """
+    """The parts of files that one task reads, one after the other; ``size`` counts uncompressed bytes (estimated)."""
 
     parts: tuple[FilePart, ...]
     size: int
 
     def with_layout(self, layout: CsvLayout) -> TaskParts:
-        """Return the same parts with another layout."""
         return TaskParts(tuple(replace(file_part, layout=layout) for file_part in self.parts), self.size)
 
 
 @dataclass(frozen=True, slots=True)
 class CutFiles:
-    """Files, cut into tasks.
-
-    Attributes:
-        tasks: the tasks, in the order of the input.
-        packed: large compressed files whose records go to all cores.
-    """
+    """Files, cut into tasks, and ``packed``: large compressed files whose records go to all cores."""
 
     tasks: tuple[TaskParts, ...]
     packed: tuple[TaskParts, ...] = ()
@@ -95,14 +85,9 @@ def cut_csv(
     cores: int,
     most_of_task: int,
 ) -> tuple[TaskParts, ...]:
-    """Cut files of CSV of one layout into tasks.
+    """Cut files of CSV of one layout into tasks; malformed files stay whole.
 
-    Args:
-        inputs: the files.
-        layout: the layout of all files; malformed files stay whole.
-        starts: by path, the offsets (bytes) at which parts may begin, and whether each is within a quoted cell.
-        cores: that work on tasks.
-        most_of_task: the maximum size of a task in bytes.
+    ``starts`` has by path the offsets (bytes) at which parts may begin, and whether each is within a quoted cell.
     """
     files = [replace(whole_file(input_file, Form.ROWS), layout=layout) for input_file in inputs]
     sizes = [uncompressed_size(file) for file in inputs]

@@ -317,7 +317,6 @@ class _Documents:
         self._share = sample.share_of(count)
 
     def observe(self, options: ReadOptions) -> tuple[ReadDocuments, _BatchFindings]:
-        """Collect their evidence."""
         names = self._columns(options)
         findings = self.locate("observe_partition", options=options, columns=names)
         return ReadDocuments(self.documents, findings.before, self.records, names), findings

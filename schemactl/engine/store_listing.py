@@ -31,12 +31,9 @@ class StoreError(InputError):
 
 @dataclass(frozen=True, slots=True)
 class StoredObject:
-    """An object of a store.
+    """An object of a store: its address as shown to people, and with the options and secrets of the call.
 
     Attributes:
-        path: its address as shown to people.
-        address: the address with the options and secrets of the call.
-        size: the size in bytes.
         modified: the time of the last change, in UTC; None if the store does not say.
     """
 
@@ -48,12 +45,7 @@ class StoredObject:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The objects that a source names, in any order.
-
-    Attributes:
-        is_folder: whether the source is a folder.
-        is_pattern: whether it is a pattern.
-    """
+    """The objects that a source names, in any order."""
 
     objects: tuple[StoredObject, ...]
     is_folder: bool = False
@@ -61,13 +53,10 @@ class Listing:
 
 
 def list_objects(source: str, is_wanted: Callable[[StoredObject], bool] | None = None) -> Listing:
-    """Return the objects that an address names (``kernel.stores.is_store``).
+    """Return the objects that an address or a pattern names (``kernel.stores.is_store``).
 
     Objects whose names, or whose folders' names, begin with ``.`` or ``_`` are left out, as Spark leaves them out.
-
-    Args:
-        source: the address of an object or a folder, or a pattern.
-        is_wanted: decides which objects are returned; rejected objects are not kept in memory. None for all objects.
+    Objects that ``is_wanted`` rejects are not kept in memory.
     """
     root, key, query = split_address(source)
     shown = redact(f"{root}{key}")

@@ -122,7 +122,6 @@ class XmlElements(XmlParser):
         self._below_root: dict[str, _Tag] = {}
 
     def start(self, name: str, attributes: Mapping[str, str]) -> None:  # noqa: ARG002 - for subclasses
-        """Take the name of an element."""
         self._names.add(name)
         if self.depth == 1:
             self._root = name

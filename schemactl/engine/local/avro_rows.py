@@ -11,7 +11,7 @@ from typing import IO, Any, Final
 import fastavro
 import pyarrow as pa
 
-from schemactl.engine.avro_files import AvroColumn, columns_of, read_header
+from schemactl.engine.avro_files import columns_of, read_header
 from schemactl.engine.input import Input
 from schemactl.kernel.opening import open_bytes
 from schemactl.memory import why_too_large
@@ -25,17 +25,12 @@ _MOST_VARINT_BYTES: Final = 10
 
 @dataclass(slots=True)
 class Chunks:
-    """Blocks that follow one another, some megabytes together.
-
-    Attributes:
-        row_counts, sizes: rows and bytes by the place of the first block in the file.
-    """
+    """Blocks that follow one another, some megabytes together: rows and bytes by the offset of the first block."""
 
     row_counts: dict[int, int] = field(default_factory=dict)
     sizes: dict[int, int] = field(default_factory=dict)
 
     def add(self, start: int, end: int, rows: int) -> None:
-        """Take a block from one place to another."""
         last = next(reversed(self.sizes), None)
         if last is None or self.sizes[last] >= _CHUNK_BYTES:
             last = start
@@ -80,22 +75,19 @@ def read_chunk(path: str, start: int, size: int, rows: int, names: Sequence[str]
     columns = [column for column in columns_of(header) if column.name in names]
     rows_at_once = max(1, min(1 << 13, rows * _BATCH_BYTES // size))
     try:
-        records = iter(fastavro.reader(io.BytesIO(header.plain_bytes() + blocks)))
+        records: Iterator[Any] = iter(fastavro.reader(io.BytesIO(header.plain_bytes() + blocks)))
         while batch := list(islice(records, rows_at_once)):
             rows_as_struct = pa.array([{}] * len(batch), pa.struct([]))
             table = pa.RecordBatch.from_struct_array(rows_as_struct)  # with a number of rows, whatever the columns
             for column in columns:
-                table = table.append_column(column.name, _array(batch, column))
+                values = (record[column.name] for record in batch)
+                converted = values if column.convert is None else map(column.convert, values)
+                table = table.append_column(column.name, pa.array(converted, column.type))
             yield table
     except MemoryError:
         raise
     except Exception as error:  # each codec has its own errors, and broken data may be any value
         raise OSError(f"the blocks from byte {start:,} are broken: {error}") from error
-
-
-def _array(records: Sequence[Any], column: AvroColumn) -> pa.Array:
-    values = (record[column.name] for record in records)
-    return pa.array(values if column.convert is None else map(column.convert, values), column.type)
 
 
 def _read_long(stream: IO[bytes], block_start: int) -> int | None:

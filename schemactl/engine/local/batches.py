@@ -27,9 +27,7 @@ class TaskSource(Protocol):
     @property
     def size(self) -> int: ...
 
-    def tasks(self) -> Iterator[Task]:
-        """Yield the tasks."""
-        ...
+    def tasks(self) -> Iterator[Task]: ...
 
 
 LocalRecords: TypeAlias = tuple[TaskSource, ...]
@@ -51,8 +49,6 @@ class LocalDocuments(TextDocuments):
     """JSON documents, or the rows of files of CSV.
 
     Attributes:
-        sources: the sources of the records.
-        gaps: as in ``DocumentBatch``.
         layout: the layout of CSV; None for JSON.
     """
 
@@ -62,15 +58,12 @@ class LocalDocuments(TextDocuments):
 
     @property
     def has_columns(self) -> bool:
-        """Return whether the documents are rows of texts."""
         return self.layout is not None
 
     def csv_layout(self) -> CsvLayout | None:
-        """Return the layout of CSV."""
         return self.layout
 
     def records(self) -> LocalRecords:
-        """Return the batches that ``kernel.partitions.records_of`` reads."""
         return self.sources
 
     def with_null_values(self, null_values: Sequence[str]) -> LocalDocuments:
@@ -86,7 +79,6 @@ class LocalDocuments(TextDocuments):
         return replace(self, sources=sources, layout=layout)
 
     def typed_by(self, task: TypingTask) -> LocalTexts:
-        """Return the columns that a typing is about."""
         if self.layout is None:
             raise no_columns()
         names = self.layout.names
@@ -106,7 +98,6 @@ class LocalTexts(TextBatch):
     gaps: Gaps | None = None
 
     def texts(self) -> RowRecords:
-        """Return the columns, and after them why a row is bad."""
         return RowRecords(self.sources, tuple(field.name for field in self.task.typing.fields))
 
 
@@ -115,9 +106,7 @@ class LocalRows(RowBatch):
     """Rows of files that declare the types of their columns.
 
     Attributes:
-        files: the files of the rows.
         columns: the columns of all files together, in order.
-        nulls: whether columns may be null, if the files declare it, by path.
     """
 
     files: tuple[RowFile, ...]
@@ -125,15 +114,12 @@ class LocalRows(RowBatch):
     nulls: Mapping[Path, bool] = field(default_factory=dict)
 
     def column_types(self) -> dict[Path, dict[str, Any]]:
-        """Return the dlt properties of every column by path."""
         return column_properties(self.columns)
 
     def count_by_block(self) -> dict[tuple[str, int], int]:
-        """Return the number of rows by file and block."""
         return {(file.shown, block): count for file in self.files for block, count in file.row_counts.items()}
 
     def rows(self, keys: Set[str | None] | None = None) -> RowRecords:
-        """Return the rows with some of their columns."""
         columns = tuple(column for column in self.columns if keys is None or column.name in keys)
         return RowRecords(self._tasks(columns), tuple(column.name for column in columns))
 
@@ -152,7 +138,6 @@ class LocalRows(RowBatch):
         return LocalTexts(self._tasks(columns, has_faults=True), task)
 
     def warn_of_nanoseconds(self) -> None:
-        """Warn of timestamps that only columns with nanoseconds keep whole."""
         columns = {column.name: column for column in self.columns if is_nanoseconds(column.type)}
         counts = self._count_nanoseconds(columns)
         warn_of_cuts(counts, "columns without `precision: 9` cut timestamps with nanoseconds to microseconds")

@@ -67,12 +67,7 @@ def kernel_type(of: pa.DataType) -> pa.DataType:
 
 
 def map_leaves(field: pa.Field, convert: Callable[[pa.Field], pa.DataType]) -> pa.DataType:
-    """Return the type of a field with its scalar types converted, first to last, and without Arrow's encodings.
-
-    Args:
-        field: a column, or a field inside of one.
-        convert: returns the type of a scalar field.
-    """
+    """Return the type of a field with its scalar types converted, first to last, and without Arrow's encodings."""
     of = field.type
     if is_a.is_dictionary(of) or is_a.is_run_end_encoded(of):
         return map_leaves(field.with_type(of.value_type), convert)
@@ -203,19 +198,13 @@ def count_nanoseconds(values: pa.Array) -> int:
     """Return how many rows have timestamps with nanoseconds, which microseconds do not keep."""
     of = values.type
     if is_a.is_timestamp(of):
-        return 0 if of.unit != "ns" else _count_true(_is_finer(values))
+        if of.unit != "ns":
+            return 0
+        counts = values.cast(pa.int64())
+        return pc.sum(pc.not_equal(counts, pc.multiply(pc.divide(counts, 1000), 1000))).as_py() or 0
     if is_a.is_struct(of) or is_list(of):
         return sum(1 for row in values.to_pylist() if _has_finer(row))
     return 0
-
-
-def _is_finer(values: pa.Array) -> pa.Array:
-    counts = values.cast(pa.int64())
-    return pc.not_equal(counts, pc.multiply(pc.divide(counts, 1000), 1000))
-
-
-def _count_true(values: pa.Array) -> int:
-    return pc.sum(values).as_py() or 0
 
 
 def _has_finer(value: Any) -> bool:
@@ -275,10 +264,8 @@ def _scalar(of: pa.DataType) -> Mapping[str, Any]:
 _TYPES: Final[TypeReader[pa.DataType]] = TypeReader(
     fields=lambda of: [(field.name, field.type) for field in of] if is_a.is_struct(of) else None,
     element=lambda of: of.value_type if is_a.is_list(of) else None,
-    entries=lambda of: (of.item_type, _is_key(of.key_type)) if is_a.is_map(of) else None,
+    entries=lambda of: (
+        (of.item_type, not (is_a.is_nested(of.key_type) or is_a.is_binary(of.key_type))) if is_a.is_map(of) else None
+    ),
     scalar=_scalar,
 )
-
-
-def _is_key(of: pa.DataType) -> bool:
-    return not (is_a.is_nested(of) or is_a.is_binary(of))

@@ -44,23 +44,15 @@ def open_local_engine(inputs: Sequence[Input], progress: Progress) -> Iterator[E
 class LocalEngine:
     """The processes of this machine as an engine (``engine.protocol.Engine``)."""
 
+    name = "local"
+    session_origin = ""
+
     def __init__(self, workers: Workers, cores: int, progress: Progress) -> None:
         self._workers = workers
         self._cores = cores
         self._progress = progress
 
-    @property
-    def name(self) -> str:
-        """``local``."""
-        return "local"
-
-    @property
-    def session_origin(self) -> str:
-        """Empty, as this engine has no session."""
-        return ""
-
     def read(self, inputs: Sequence[Input], null_values: Sequence[str] = ()) -> list[Batch]:
-        """Return the inputs as batches, by format; nothing is read except metadata."""
         for file in inputs:
             _check_readable(file)
         with _explained():
@@ -74,7 +66,6 @@ class LocalEngine:
         return [batch.with_null_values(null_values) if isinstance(batch, TextDocuments) else batch for batch in batches]
 
     def run(self, records: LocalRecords, module: str, function: str, /, **arguments: Any) -> list[Any]:
-        """Return the result of ``module.function(batches, **arguments)`` for each task."""
         tasks = chain.from_iterable(source.tasks() for source in records)
         total = sum(source.size for source in records)
         with _explained():
@@ -91,15 +82,13 @@ class LocalEngine:
             return self._workers.run((module, function, arguments), tasks, count)
 
     def distribute(self, texts: Sequence[str]) -> LocalRecords:
-        """Return each text as a task, in a column ``part``."""
-        return tuple(text_task([text], "part") for text in texts)
+        return tuple(map(text_task, texts))
 
     def explaining(self, _inputs: Sequence[Input]) -> AbstractContextManager[None]:
         """Do nothing: errors name the file that they are about."""
         return nullcontext()
 
     def write_superseded(self, places: RowPlaces, target: Path) -> bool:
-        """Write the rows that another row with the same primary key supersedes; return whether any row is."""
         # Few loads need it, and its imports take as long as a small file.
         from schemactl.engine.local.superseded import write_superseded
 

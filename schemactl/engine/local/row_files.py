@@ -73,7 +73,7 @@ class RowsTask:
     """Some blocks of a file, as ``kernel.partitions.read_rows`` reads them.
 
     Attributes:
-        has_faults: whether to add a column for faults of rows, always null here (``protocol.TextBatch.texts``).
+        has_faults: whether to add a column for faults of rows, always null here.
     """
 
     file: RowFile
@@ -83,16 +83,13 @@ class RowsTask:
 
     @property
     def size(self) -> int:
-        """The size in bytes."""
         return sum(self.file.block_sizes[block] for block in self.blocks)
 
     @property
     def path(self) -> str:
-        """The path of the file."""
         return self.file.path
 
     def tasks(self) -> Iterator[Task]:
-        """Yield this task."""
         yield self
 
     def batches(self) -> Iterator[pa.RecordBatch]:

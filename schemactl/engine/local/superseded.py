@@ -46,11 +46,7 @@ def _read_places(places: RowPlaces) -> pa.Table:
         table = pq.read_table(f"{path}/{file}", filesystem=system, partitioning=None)
         tables.append(table.append_column("part", pa.repeat(pa.scalar(number, pa.int64()), len(table))))
     rows = pa.concat_tables(tables).combine_chunks()
-    return _with_indexes(rows)
-
-
-def _with_indexes(rows: pa.Table) -> pa.Table:
-    """Return rows with a column for each level of ``indexes``; a list that is shorter comes first."""
+    # A column for each level of `indexes`; a list that is shorter comes first.
     lists = rows.column("indexes").combine_chunks()
     lengths = pc.fill_null(pc.list_value_length(lists), 0)
     for level in range(pc.max(lengths).as_py() or 0):
@@ -74,12 +70,8 @@ def _with_sort_column(rows: pa.Table, name: str, is_descending: bool) -> tuple[p
         # Spark: NaN is the largest number.
         rows = rows.append_column("is_nan", pc.fill_null(pc.is_nan(values), False))
         keys.append(("is_nan", order))
-    rows = rows.append_column("sorted", _sortable(values))
+    rows = rows.append_column("sorted", values.cast(pa.int8()) if is_a.is_boolean(values.type) else values)
     return rows, [*keys, ("sorted", order)]
-
-
-def _sortable(values: pa.ChunkedArray) -> pa.ChunkedArray:
-    return values.cast(pa.int8()) if is_a.is_boolean(values.type) else values
 
 
 def _groupable(values: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -33,7 +33,6 @@ class _OpenedParts:
 
     @property
     def path(self) -> str:
-        """The path of the first file."""
         return self.parts.parts[0].path
 
     def _share(self) -> pa.RecordBatch:
@@ -47,15 +46,12 @@ class FileTask(_OpenedParts):
     """Parts of files that a single worker opens and reads."""
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield the parts."""
         yield self._share()
 
     def tasks(self) -> Iterator[Task]:
-        """Yield this task."""
         yield self
 
     def with_layout(self, layout: CsvLayout) -> FileTask:
-        """Return the same files with another layout."""
         return FileTask(self.parts.with_layout(layout))
 
 
@@ -77,15 +73,12 @@ class BatchTask:
 
     @property
     def size(self) -> int:
-        """The size in bytes."""
         return sum(batch.nbytes for batch in self.record_batches)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield the batches."""
         yield from self.record_batches
 
     def tasks(self) -> Iterator[Task]:
-        """Yield this task."""
         yield self
 
 
@@ -109,6 +102,6 @@ def document_batch(address: str, block: int, texts: Sequence[bytes]) -> pa.Recor
     return pa.RecordBatch.from_arrays(columns, ["file", "block", "text"])
 
 
-def text_task(texts: Sequence[str], column: str) -> BatchTask:
-    """Return texts as a task, in one column."""
-    return BatchTask((pa.RecordBatch.from_arrays([string_array(texts)], [column]),))
+def text_task(text: str) -> BatchTask:
+    """Return a text as a task, in a column ``part``."""
+    return BatchTask((pa.RecordBatch.from_arrays([string_array([text])], ["part"]),))

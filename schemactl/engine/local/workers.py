@@ -42,9 +42,7 @@ class Task(Protocol):
     @property
     def path(self) -> str: ...
 
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield the records."""
-        ...
+    def batches(self) -> Iterator[pa.RecordBatch]: ...
 
 
 def core_count() -> int:

@@ -30,10 +30,8 @@ class XmlTask:
     """A file of XML.
 
     Attributes:
-        part: the whole file.
         columns: the columns of the records of all files that are read together.
         tag: the name of the elements that are records.
-        size: the uncompressed size in bytes (estimated for a compressed file).
         null_values: texts that mean null in columns of texts.
         row_columns: the columns that have rows of texts; None for documents.
     """
@@ -47,7 +45,6 @@ class XmlTask:
 
     @property
     def path(self) -> str:
-        """The path of the file."""
         return self.part.path
 
     def tasks(self) -> Iterator[Task]:
@@ -94,19 +91,13 @@ class XmlTask:
 
 @dataclass(frozen=True, slots=True)
 class LocalXml(TextDocuments):
-    """Records of files of XML.
-
-    Attributes:
-        files: files with the same columns.
-        gaps: None; files of XML have no rows.
-    """
+    """Records of files of XML with the same columns."""
 
     files: tuple[XmlTask, ...]
     gaps: Gaps | None = None
 
     @property
     def has_columns(self) -> bool:
-        """Return whether the documents are rows of texts."""
         return True
 
     def csv_layout(self) -> CsvLayout | None:
@@ -114,15 +105,12 @@ class LocalXml(TextDocuments):
         return None
 
     def records(self) -> LocalRecords:
-        """Return the batches that ``kernel.partitions.records_of`` reads."""
         return self.files
 
     def with_null_values(self, null_values: Sequence[str]) -> LocalXml:
-        """Return the same records, some texts read as nulls."""
         return LocalXml(tuple(replace(file, null_values=frozenset(null_values)) for file in self.files))
 
     def typed_by(self, task: TypingTask) -> LocalTexts:
-        """Return the columns that a typing is about."""
         columns = {column.name: column for column in self.files[0].columns}
         names = match_columns(task.typing.fields, {name: name for name in columns})
         for typing_field, name in zip(task.typing.fields, names, strict=True):

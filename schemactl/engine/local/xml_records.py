@@ -45,7 +45,6 @@ class XmlColumn:
     columns: tuple[XmlColumn, ...] = ()
 
     def type(self) -> pa.DataType:
-        """Return the type of its values."""
         fields = [(column.name, column.type()) for column in self.columns]
         of = pa.struct(fields) if fields else pa.string()
         return pa.list_(pa.field("element", of)) if self.is_list else of
@@ -119,12 +118,7 @@ class _TextParser(XmlParser):
 
 
 class ShapeParser(_TextParser, XmlElements):
-    """Collects the shapes of records, and the name of their elements.
-
-    Args:
-        file: is parsed.
-        shapes: the shapes of the records of each encoding and name; the parser adds to them.
-    """
+    """Collects the shapes of records by encoding and element name, and the name of their elements."""
 
     def __init__(self, file: Input, shapes: dict[tuple[str, str], Shape]) -> None:
         super().__init__(file)
@@ -134,7 +128,6 @@ class ShapeParser(_TextParser, XmlElements):
         self._parser.AttlistDeclHandler = self._check_attribute_list
 
     def start(self, name: str, attributes: Mapping[str, str]) -> None:
-        """Take the start of an element."""
         super().start(name, attributes)
         if not self.record_depth:
             return
@@ -151,11 +144,9 @@ class ShapeParser(_TextParser, XmlElements):
         self._open.append(_OpenElement(shape, bool(attributes)))
 
     def text(self, text: str) -> None:
-        """Count a text."""
         self._open[-1].text_count += bool(text.strip(_SPACES))
 
     def end(self, name: str) -> None:
-        """Take the end of an element."""
         if not self._open:
             return
         element = self._open.pop()
@@ -186,11 +177,7 @@ class ShapeParser(_TextParser, XmlElements):
 
 
 class RecordParser(_TextParser):
-    """Makes documents of records.
-
-    Attributes:
-        documents: that are complete, and not taken yet.
-    """
+    """Makes documents of records; ``documents`` has the complete ones that are not taken yet."""
 
     def __init__(self, file: Input, columns: tuple[XmlColumn, ...]) -> None:
         super().__init__(file)
@@ -199,7 +186,6 @@ class RecordParser(_TextParser):
         self._open: list[_OpenObject] = []
 
     def start(self, name: str, attributes: Mapping[str, str]) -> None:
-        """Take the start of an element."""
         if not self.record_depth:
             return
         layout = self._root if not self._open else self._open[-1].layout.layouts.get(name, _UNKNOWN)
@@ -207,7 +193,6 @@ class RecordParser(_TextParser):
         self._open.append(_OpenObject(layout, values))
 
     def text(self, text: str) -> None:
-        """Take a text."""
         element = self._open[-1]
         if not element.layout.is_object:
             element.texts.append(text)
@@ -215,7 +200,6 @@ class RecordParser(_TextParser):
             element.add(_VALUE, stripped)
 
     def end(self, name: str) -> None:
-        """Take the end of an element."""
         if not self._open:
             return
         element = self._open.pop()
@@ -228,13 +212,7 @@ class RecordParser(_TextParser):
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """The columns of an element, prepared for lookups.
-
-    Attributes:
-        names: the names of the columns, in order.
-        lists: the names of the columns that are lists.
-        layouts: the layouts of the columns, by name.
-    """
+    """The columns of an element, prepared for lookups: their names in order, the names of lists, and their layouts."""
 
     names: tuple[str, ...]
     lists: frozenset[str]

@@ -51,17 +51,12 @@ class TextRows:
 
 @dataclass(frozen=True, slots=True)
 class FileRows:
-    """Rows of texts that workers read of files by themselves.
-
-    Attributes:
-        tasks: the parts of files that each task reads; all parts are of one layout.
-    """
+    """Rows of texts that workers read of files by themselves; all parts of ``tasks`` are of one layout."""
 
     tasks: tuple[TaskParts, ...]
     layout: CsvLayout
 
     def with_layout(self, layout: CsvLayout) -> FileRows:
-        """Return the same files with another layout."""
         return FileRows(tuple(task.with_layout(layout) for task in self.tasks), layout)
 
 
@@ -74,7 +69,6 @@ class Documents(DocumentBatch):
             reading task began), ``text`` (string: one JSON document, or blank), in the order of the file; or shares or
             pieces for workers to read (``kernel.files``).
         rows: the same records as columns of strings, if they were made from columns.
-        gaps: rows of the files that are not documents (``row_number``); None if files have no rows.
         is_for_workers: whether the frame contains shares or pieces of ``kernel.files``.
         is_small: whether this process handles the records, without Python workers.
     """
@@ -87,22 +81,18 @@ class Documents(DocumentBatch):
 
     @property
     def has_columns(self) -> bool:
-        """Return whether the documents are rows of texts."""
         return self.rows is not None
 
     def csv_layout(self) -> CsvLayout | None:
-        """Return the layout of CSV that workers read by themselves."""
         return self.rows.layout if isinstance(self.rows, FileRows) else None
 
     def records(self) -> Any:
-        """Return the batches that ``kernel.partitions.records_of`` reads."""
         frame = self.frame
         if not self.is_for_workers:
             frame = frame.selectExpr("file", "block", "cast(text as binary) as text")
         return frame.toArrow().to_batches() if self.is_small else frame
 
     def typed_by(self, task: TypingTask) -> Texts:
-        """Return the columns that a typing is about, in its order."""
         match self.rows:
             case None:
                 raise no_columns()
@@ -127,7 +117,6 @@ class ColumnarRows(RowBatch):
     Attributes:
         frame: the columns, and ``file`` under the name in ``FILE``.
         numbering: the numbering that is possible for the rows.
-        nulls: whether columns may be null, if the source declares it, by path.
     """
 
     frame: DataFrame
@@ -135,17 +124,14 @@ class ColumnarRows(RowBatch):
     nulls: Mapping[Path, bool] = field(default_factory=dict)
 
     def column_types(self) -> dict[Path, dict[str, Any]]:
-        """Return dlt's column properties of every column by path."""
         return column_properties(T.StructType(self._columns()))
 
     def count_by_block(self) -> dict[tuple[str, int], int]:
-        """Return the number of rows by file and block; no column is read."""
         rows = self.frame.select(F.col(FILE).alias("file"), block_column(self.numbering).alias("block"))
         counts = rows.groupBy("file", "block").count().collect()
         return {(shown_path(row["file"]), row["block"]): row["count"] for row in counts}
 
     def rows(self, keys: Set[str | None] | None = None) -> RowRecords:
-        """Return the rows with some of their columns (``protocol.RowBatch``)."""
         columns = [column for column in self._columns() if keys is None or column.name in keys]
         # PySpark looks columns up by their names, which it cannot do with all of them.
         values = [
@@ -159,13 +145,11 @@ class ColumnarRows(RowBatch):
         return RowRecords(frame, tuple(column.name for column in columns), json_paths)
 
     def typed_by(self, task: TypingTask) -> Texts:
-        """As of ``Documents``."""
         cells = {name: name for name in self.frame.columns if name != FILE}
         texts = {name: quoted(name) for name in cells}
         return _texts(self.frame, cells, texts, F.lit(None), F.col(FILE), Texts(self.frame, self.numbering, task))
 
     def warn_of_nanoseconds(self) -> None:
-        """Warn of the timestamps that only columns which state it keep whole."""
         names = [field.name for field in self.frame.schema.fields if NANOSECONDS in field.metadata]
         counts = count_values(self.frame, {name: F.count_if(F.col(quoted(name)) % 1000 != 0) for name in names})
         warn_of_cuts(counts, "columns without `precision: 9` cut timestamps with nanoseconds to microseconds")
@@ -193,7 +177,6 @@ class Texts(TextBatch):
     is_for_workers: bool = False
 
     def texts(self) -> RowRecords:
-        """Return the columns, and after them why a row is bad."""
         names = tuple(field.name for field in self.task.typing.fields)
         if self.is_for_workers:
             return RowRecords(self.frame, names)

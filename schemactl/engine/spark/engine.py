@@ -50,7 +50,6 @@ class SparkEngine:
     name: str = "spark"
 
     def read(self, inputs: Sequence[Input], null_values: Sequence[str] = ()) -> list[Batch]:
-        """Return the inputs as batches, by format; nothing is read except metadata."""
         batches: list[Batch] = []
         for name, group in by_format(inputs).items():
             if name not in SPARK_FORMATS:
@@ -74,20 +73,16 @@ class SparkEngine:
         return replace(read, gaps=batch.gaps, is_small=is_small)
 
     def run(self, records: Records, module: str, function: str, /, **arguments: Any) -> list[Any]:
-        """Return the result of ``module.function(batches, **arguments)`` for each partition."""
         return run_kernel(self.spark, records, module, function, **arguments)
 
     def distribute(self, texts: Sequence[str]) -> Records:
-        """Return texts as partitions, in a column ``part``."""
         frame = self.spark.createDataFrame(pa.table({"part": list(texts)}))
         return frame.repartition(min(len(texts), _MOST_TASKS))
 
     def explaining(self, inputs: Sequence[Input]) -> AbstractContextManager[None]:
-        """Name these inputs in Spark's errors that are raised in the block."""
         return reading(inputs)
 
     def write_superseded(self, places: RowPlaces, target: Path) -> bool:
-        """Write the rows that another row with the same primary key supersedes; return whether any row is."""
         addresses = {number: f"{places.folder}/{file}" for number, file in places.files.items()}
         numbers_by_file = {Path(address).name: number for number, address in addresses.items()}
         rows = self.spark.read.parquet(*addresses.values())

@@ -68,8 +68,7 @@ class StartedDriver(Protocol):
     """A Java process that was started ahead of its session; ``session.driver.Driver`` is one."""
 
     @property
-    def options(self) -> SparkOptions:
-        """The options that it was started for."""
+    def options(self) -> SparkOptions: ...
 
     @property
     def is_used(self) -> bool:

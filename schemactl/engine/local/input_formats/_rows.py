@@ -48,12 +48,10 @@ class OpenedFile:
 
 
 def open_files(inputs: Sequence[Input], look_at: Callable[[str], FileContents]) -> list[OpenedFile]:
-    """Return files and their columns, with a warning about durations.
+    """Return files of one format and their columns, with a warning about durations.
 
-    Args:
-        inputs: files of one format.
-        look_at: returns the declared content of the file at a path, without reading values; may raise pyarrow's errors,
-            or an error about a column.
+    ``look_at`` returns the declared content of the file at a path, without reading values; it may raise pyarrow's
+    errors, or an error about a column.
     """
     files, durations = [], dict[str, list[str]]()
     for file in inputs:

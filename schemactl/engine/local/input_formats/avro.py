@@ -30,14 +30,14 @@ def read(inputs: Sequence[Input], _cores: int) -> Iterator[LocalRows]:
             hint = None if isinstance(error, RecursionError) else SPARK_HINT
             raise InputError(str(error), at=Location(paths[0]), hint=hint) from error
         # Spark's timestamps count microseconds, even if the file counts milliseconds.
-        schema = pa.schema([(column.name, _in_microseconds(column.type)) for column in columns])
+        types = [
+            pa.timestamp("us", of.tz) if is_a.is_timestamp(of) and of.unit == "ms" else of
+            for of in (column.type for column in columns)
+        ]
+        schema = pa.schema(list(zip((column.name for column in columns), types, strict=True)))
         yield from read_rows(open_files([files[path] for path in paths], partial(_look_at, schema)))
 
 
 def _look_at(schema: pa.Schema, path: str) -> FileContents:
     chunks = find_chunks(path)
     return FileContents(Container.AVRO, schema, chunks.row_counts, chunks.sizes)
-
-
-def _in_microseconds(of: pa.DataType) -> pa.DataType:
-    return pa.timestamp("us", of.tz) if is_a.is_timestamp(of) and of.unit == "ms" else of

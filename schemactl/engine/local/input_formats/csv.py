@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from schemactl.engine.csv_faults import CsvFaults, find_csv_faults
-from schemactl.engine.csv_header import CsvHeader
+from schemactl.engine.csv_faults import find_csv_faults
 from schemactl.engine.csv_tables import read_csv_tables
 from schemactl.engine.input import Input, read_head
 from schemactl.engine.local.batches import LocalDocuments
@@ -22,19 +21,13 @@ def read(inputs: Sequence[Input], cores: int, separator: str | None = None) -> I
     A row may end early. A row with too many cells is bad, and so is a row with a quote that does not close, including
     all rows that it contains.
     """
-    for table in read_csv_tables(inputs, separator, read_head, _find_faults):
+    for table in read_csv_tables(
+        inputs, separator, read_head, lambda file, header: {file.path: find_csv_faults(file, header)}
+    ):
         for file, cell in table.broken_headers.items():
             # Nothing in a file whose header goes on and on has a name: it is one bad record.
-            yield LocalDocuments((_record(file, fault_text(cell)),))
+            record = document_batch(whole_file(file, Form.ROWS).file, 0, [fault_text(cell).encode()])
+            yield LocalDocuments((BatchTask((record,), file.path),))
         for layout, files in table.layouts(table.files):
             tasks = cut_csv(files, layout, table.starts, cores, MOST_OF_TASK)
             yield LocalDocuments(tuple(map(FileTask, tasks)), table.gaps, layout)
-
-
-def _find_faults(file: Input, header: CsvHeader) -> dict[str, CsvFaults]:
-    return {file.path: find_csv_faults(file, header)}
-
-
-def _record(file: Input, text: str) -> BatchTask:
-    """Return a file as one record."""
-    return BatchTask((document_batch(whole_file(file, Form.ROWS).file, 0, [text.encode()]),), file.path)

@@ -29,9 +29,7 @@ def read_agreeing(
 ) -> Iterator[tuple[DataFrame, Sequence[str]]]:
     """Yield one frame of all files, or if their types differ, a frame for each set of columns, with its files.
 
-    Args:
-        addresses: the addresses of the files, for Spark.
-        load: returns the frame of files with these addresses, and raises Spark's error if their types differ.
+    ``load`` returns the frame of files with some addresses, and raises Spark's error if their types differ.
     """
     try:
         frame = load(*addresses)

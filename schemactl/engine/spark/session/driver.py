@@ -55,13 +55,7 @@ kill -s KILL -- "-$1"
 
 @dataclass(slots=True)
 class Driver:
-    """A Java process that runs.
-
-    Attributes:
-        launch: how it was started.
-        options: the options that it was started for.
-        is_used: whether a session was opened on it.
-    """
+    """A Java process that runs; ``is_used`` once a session was opened on it."""
 
     process: subprocess.Popen[bytes]
     launch: Launch
@@ -70,11 +64,9 @@ class Driver:
 
     @property
     def temporary_folder(self) -> Path:
-        """The folder of its temporary files."""
         return self.launch.folder
 
     def await_gateway(self) -> Gateway:
-        """Wait until it listens, and return its gateway."""
         self.is_used = True
         process, launch = self.process, self.launch
         path = connection_file(launch.folder)
@@ -158,11 +150,9 @@ def _start_watch(group: int) -> subprocess.Popen[bytes] | None:
 
 @dataclass(frozen=True, slots=True)
 class Gateway:
-    """The port and secret that PySpark needs to reach a Java process.
+    """The port on loopback and the secret that PySpark needs to reach a Java process.
 
     Attributes:
-        port: on loopback.
-        secret: a client sends it first.
         python: the Python of Spark's workers.
         log: Spark's log; None if it goes to standard error.
     """
@@ -197,21 +187,16 @@ def spark_process(launch: Launch) -> Iterator[subprocess.Popen[bytes]]:
         with kill_with_us(process.pid):
             yield process
     finally:
-        _end(process)
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """Close the pipe, so that the Java process ends by itself; kill it and its children after a while."""
-    try:
-        with contextlib.suppress(OSError):
-            if process.stdin:
-                process.stdin.close()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(EXIT_LIMIT_SECONDS)
-    finally:
-        with contextlib.suppress(OSError):
-            if sys.platform == "win32":
-                process.kill()
-            else:
-                os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+        try:
+            with contextlib.suppress(OSError):
+                if process.stdin:
+                    process.stdin.close()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(EXIT_LIMIT_SECONDS)
+        finally:
+            with contextlib.suppress(OSError):
+                if sys.platform == "win32":
+                    process.kill()
+                else:
+                    os.killpg(process.pid, signal.SIGKILL)
+            process.wait()

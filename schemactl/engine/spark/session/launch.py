@@ -146,13 +146,7 @@ def write_properties(values: Mapping[str, str]) -> str:
 
 
 def find_classes(conf: Mapping[str, str], home: Path, environment: Mapping[str, str] | None = None) -> tuple[str, ...]:
-    """Return the entries of the class path, with the jars of a folder in an order that is the same on every machine.
-
-    Args:
-        conf: Spark's configuration.
-        home: Spark's folder.
-        environment: the variables of Spark and Hadoop; by default of this process.
-    """
+    """Return the entries of the class path, with the jars of a folder in an order that is the same on every machine."""
     environment = os.environ if environment is None else environment
     class_paths = [
         conf.get("spark.driver.extraClassPath", ""),
@@ -223,29 +217,21 @@ def python_path() -> dict[str, str]:
 def _prepare_executors(spark_home: Path, java: Java, folder: Path) -> dict[str, str]:
     """Make a Spark home and a Java home for executors below a folder, and return the environment that names them."""
     cores = (spark_home / "jars").glob("spark-core_*.jar")
-    return {
-        "SPARK_HOME": str(_make_spark_home(spark_home, folder / "spark")),
-        "SPARK_SCALA_VERSION": next(path.name.split("_")[1].split("-")[0] for path in cores),
-        "JAVA_HOME": str(_make_java_home(java, folder / "java")),
-    }
-
-
-def _make_spark_home(home: Path, folder: Path) -> Path:
-    """Make a writable Spark home: executors keep their files in its `work`."""
-    folder.mkdir()
+    writable_home, java_home = folder / "spark", folder / "java"  # executors keep their files in its `work`
+    writable_home.mkdir()
     for name in ("jars", "bin", "python"):
-        if (home / name).exists():
-            (folder / name).symlink_to(home / name, target_is_directory=True)
-    return folder
-
-
-def _make_java_home(java: Java, folder: Path) -> Path:
-    """Create a Java home whose `java` starts without a module that Spark requires and a small JRE lacks."""
-    script = folder / "bin" / "java"
+        if (spark_home / name).exists():
+            (writable_home / name).symlink_to(spark_home / name, target_is_directory=True)
+    # Its `java` starts without a module that Spark requires and a small JRE lacks.
+    script = java_home / "bin" / "java"
     script.parent.mkdir(parents=True)
     script.write_text(_JAVA_SCRIPT.format(java=shlex.quote(str(java.executable))), encoding="utf-8")
     script.chmod(0o700)
-    return folder
+    return {
+        "SPARK_HOME": str(writable_home),
+        "SPARK_SCALA_VERSION": next(path.name.split("_")[1].split("-")[0] for path in cores),
+        "JAVA_HOME": str(java_home),
+    }
 
 
 def _expand(entry: str) -> list[str]:
