@@ -321,8 +321,12 @@ class MigrationSession(ABC):
         """The destination's address without a password and a dataset, for ``Place`` and messages."""
 
     @abstractmethod
-    def catalogue(self) -> Catalogue:
-        """Return the tables as they are now; empty for a dataset that does not exist."""
+    def catalogue(self, tables: Collection[str] | None = None) -> Catalogue:
+        """Return the tables as they are now; empty for a dataset that does not exist.
+
+        Args:
+            tables: the names of the tables that matter: others may be left out. None for all tables.
+        """
 
     @abstractmethod
     def transaction(self) -> AbstractContextManager[None]:

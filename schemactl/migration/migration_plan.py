@@ -147,6 +147,11 @@ class MigrationPlan:
         }
         return frozenset(own_places | behind | recounted)
 
+    def tables_in(self, catalogue: Schema) -> tuple[str, ...]:
+        """Return the names of the tables that the planner read, also as a catalog spells them."""
+        read_names = {name.casefold() for name in self.tables}
+        return (*self.tables, *(name for name in catalogue.tables if name.casefold() in read_names))
+
     def is_current(self, catalogue: Schema) -> bool:
         """Return whether the tables that the planner read are unchanged."""
         return fingerprint_of(catalogue, self.tables) == self.fingerprint

@@ -115,6 +115,16 @@ def run(session: Any, step: Step) -> None:
     session.run(step, destination.render(step, there.get(step.table_name), session.dataset))
 
 
+def test_some_tables_are_read_without_the_others(shop: Path) -> None:
+    write(shop / "orders", ROWS)
+    write(shop / "Lines", ROWS)
+    with destination.connect(URL, "shop", is_read_only=True) as session:
+        tables = session.catalogue().schema.tables
+        assert tables.keys() == {"Lines", "orders"}
+        # Names are the same in any case.
+        assert session.catalogue(("lines", "missing")).schema.tables == {"Lines": tables["Lines"]}
+
+
 NOTE = Column("note", {"data_type": "text"})
 AMOUNT = Column("amount", {"data_type": "bigint"})
 KEY = Column("id", {"data_type": "bigint", "nullable": False})

@@ -103,6 +103,14 @@ def files() -> set[str]:
     return {task.file.file_path for task in opened().scan().plan_files()}
 
 
+def test_some_tables_are_read_without_the_others(url: str) -> None:
+    run(url, CreateTable(table("lines", {"id": BIGINT})))
+    with destination.connect(url, "shop", is_read_only=True) as session:
+        tables = session.catalogue().schema.tables
+        assert {"lines", "orders"} <= tables.keys()
+        assert session.catalogue(("lines", "missing")).schema.tables == {"lines": tables["lines"]}
+
+
 def run(url: str, *steps: Step) -> None:
     with destination.connect(url, "shop") as session:
         for step in steps:

@@ -105,6 +105,14 @@ def test_a_step_and_its_undo_leave_tables_and_rows_as_they_were(folder: Path, st
     assert not (folder / ".schemactl-load").exists()
 
 
+def test_some_tables_are_read_without_the_others(folder: Path) -> None:
+    write(folder, "Lines", {"id": [1]})
+    with opened(folder, is_read_only=True) as session:
+        tables = session.catalogue().schema.tables
+        assert tables.keys() == {"Lines", "orders"}
+        assert session.catalogue(("Lines", "missing")).schema.tables == {"Lines": tables["Lines"]}
+
+
 def test_steps_change_what_they_say_and_nothing_else(folder: Path) -> None:
     with opened(folder) as session:
         take(

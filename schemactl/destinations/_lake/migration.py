@@ -7,7 +7,7 @@ once, whole or not at all. A killed run resumes by the state of the tables. This
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, ClassVar, Final, Generic, TypeVar
 
@@ -153,8 +153,8 @@ class LakeMigration(Ledger, Generic[T]):
     abilities: ClassVar[Abilities]
 
     @abstractmethod
-    def read_catalogue(self) -> Catalogue:
-        """Return the tables as they are now, with ours (``_schemactl_…``); empty for a new place."""
+    def read_catalogue(self, is_read: Callable[[str], bool]) -> Catalogue:
+        """Return the tables as they are now whose names ``is_read`` accepts; empty for a new place."""
 
     @abstractmethod
     def table(self, name: str) -> T:
@@ -205,8 +205,10 @@ class LakeMigration(Ledger, Generic[T]):
         If another program has committed since the table was opened, this fails, and rows of that program stay.
         """
 
-    def catalogue(self) -> Catalogue:
-        return self.read_catalogue().without_ours
+    def catalogue(self, tables: Collection[str] | None = None) -> Catalogue:
+        fold = self.abilities.names.fold
+        chosen = None if tables is None else set(map(fold, tables))
+        return self.read_catalogue(lambda name: chosen is None or fold(name) in chosen).without_ours
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -270,10 +272,7 @@ class LakeMigration(Ledger, Generic[T]):
         return self.table(table).row_count()
 
     def empty_tables(self, tables: Collection[str]) -> frozenset[str]:
-        fold = self.abilities.names.fold
-        folded_names = set(map(fold, tables))
-        existing = [name for name in self.catalogue().schema.tables if fold(name) in folded_names]
-        return frozenset(name for name in existing if not self.row_count(name))
+        return frozenset(name for name in self.catalogue(tables).schema.tables if not self.row_count(name))
 
     def unfit(self, step: Step, share: float = 1.0, unless_filled: Sequence[str] = ()) -> Unfit:
         match step:

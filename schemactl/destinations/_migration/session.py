@@ -13,7 +13,7 @@ from schemactl.destinations import Catalogue
 from schemactl.destinations._bookkeeping import is_bookkeeping
 from schemactl.destinations._catalogue import OURS, make_catalogue
 from schemactl.destinations._migration.conversion import coerce_text, has_spellings, write_retype
-from schemactl.destinations._migration.ledger import Ledger, keys_of
+from schemactl.destinations._migration.ledger import RUNS, STEPS, Ledger, keys_of
 from schemactl.destinations._migration.unfit import (
     SHOWN_CHARACTERS,
     count_query,
@@ -39,11 +39,14 @@ from schemactl.migration.steps import (
     Taken,
 )
 from schemactl.schema.quoting import qualify
-from schemactl.schema.templates import VERSION_TABLE, version_table
+from schemactl.schema.templates import LOADS_TABLE, VERSION_TABLE, version_table
 from schemactl.schema.types import Table
 
 _STAGING: Final = "{}_staging"
 """dlt's default of ``staging_dataset_name_layout``."""
+
+_LEDGER: Final = frozenset((VERSION_TABLE, LOADS_TABLE, RUNS.name, STEPS.name))
+"""The tables of the ledger, whose columns a session takes from the catalog."""
 
 D = TypeVar("D", bound=Session)
 
@@ -74,6 +77,10 @@ class SqlMigration(Ledger, Generic[D]):
     def read_tables(self) -> Catalogue:
         """Return the catalog of a dataset that has tables."""
 
+    def read_some_tables(self, names: Collection[str]) -> Catalogue:  # noqa: ARG002 - overrides use it
+        """Return the catalog of some tables of a dataset, perhaps with others."""
+        return self.read_tables()
+
     def sampled(self, table: str, relation: Relation, share: float) -> str | None:  # noqa: ARG002 - overrides use it
         """Return the query of a share (0 to 1) of a table's rows; None if the engine has no sample of it."""
         return None
@@ -96,11 +103,11 @@ class SqlMigration(Ledger, Generic[D]):
         """Return whether the dataset has tables, or ``read_tables`` finds out by itself."""
         return any(not name.startswith(OURS) for name in self.database.relation_names(self.place))
 
-    def catalogue(self) -> Catalogue:
+    def catalogue(self, tables: Collection[str] | None = None) -> Catalogue:
         with self.database.wrap_errors("read the catalog"):
             if not self.has_tables():
                 return make_catalogue(self.dataset, f"{self.origin}?dataset={self.dataset}")
-            catalogue = self.read_tables()
+            catalogue = self.read_tables() if tables is None else self.read_some_tables({*tables, *_LEDGER})
         for name, table in catalogue.schema.tables.items():
             if name.startswith(OURS) or is_bookkeeping(name):
                 self.ledger_columns[name] = tuple(table.columns)
@@ -333,12 +340,12 @@ class SqlMigration(Ledger, Generic[D]):
         if "_dlt_id" in relation.columns:
             return count(("_dlt_id",))
         unfit = count(())
-        # A table's key is only read if there is a row to name, since that reads the whole catalog.
+        # A table's key is only read if there is a row to name, since that may read the whole catalog.
         keys = self._primary_key(relation.name) if unfit.count else ()
         return count(keys) if keys else unfit
 
     def _primary_key(self, table: str) -> tuple[str, ...]:
-        return self.read_tables().schema.tables[table].hinted("primary_key")
+        return self.read_some_tables((table,)).schema.tables[table].hinted("primary_key")
 
     def read_rows(self, table: Table, /, **equal: str) -> list[dict[str, Any]]:
         with self.database.wrap_errors("read the ledger"):

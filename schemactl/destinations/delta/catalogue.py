@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -50,9 +50,9 @@ def read_catalogue(url: str) -> Catalogue:
     return catalogue_of(dataset_to_read(folder_address(url)))
 
 
-def catalogue_of(dataset: Path) -> Catalogue:
-    """Return the tables in the folder of a dataset; raises as ``read_catalogue``."""
-    folders = tables_in(dataset)
+def catalogue_of(dataset: Path, is_read: Callable[[str], bool] = lambda _: True) -> Catalogue:
+    """Return the tables in the folder of a dataset whose names ``is_read`` accepts; raises as ``read_catalogue``."""
+    folders = {name: folder for name, folder in tables_in(dataset).items() if is_read(name)}
     for folder in folders.values():
         refuse_links(dataset, folder / LOG)
     tables = {name: open_table(folder) for name, folder in folders.items()}

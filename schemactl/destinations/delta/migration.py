@@ -10,7 +10,7 @@ them.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Final
@@ -116,8 +116,10 @@ class DeltaMigration(LakeMigration[DeltaLakeTable], FolderLedger):
     def origin(self) -> str:
         return f"delta:{self.folder.parent if self.folder.name else self.folder.resolve().parent}"
 
-    def read_catalogue(self) -> Catalogue:
-        return catalogue_of(self.folder) if tables_in(self.folder) else make_catalogue(self.dataset, self.lake.origin)
+    def read_catalogue(self, is_read: Callable[[str], bool]) -> Catalogue:
+        if not tables_in(self.folder):
+            return make_catalogue(self.dataset, self.lake.origin)
+        return catalogue_of(self.folder, is_read)
 
     @property
     def lake(self) -> DeltaLake:

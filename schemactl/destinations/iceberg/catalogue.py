@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -47,11 +47,13 @@ def read_catalogue(url: str) -> Catalogue:
         return read_dataset(catalog, dataset, f"{address}?dataset={dataset}")
 
 
-def read_dataset(catalog: Catalog, dataset: str, origin: str) -> Catalogue:
-    """Return all tables of a dataset, with ours; empty for a dataset that does not exist."""
+def read_dataset(
+    catalog: Catalog, dataset: str, origin: str, is_read: Callable[[str], bool] = lambda _: True
+) -> Catalogue:
+    """Return the tables of a dataset, with ours, whose names ``is_read`` accepts; empty for a missing dataset."""
     namespace = tuple(dataset.split("."))
     names = tables_in(catalog, dataset) if catalog.namespace_exists(namespace) else []
-    tables = {name: catalog.load_table((*namespace, name)) for name in names}
+    tables = {name: catalog.load_table((*namespace, name)) for name in names if is_read(name)}
     versions = versions_in(tables[VERSION_TABLE]) if VERSION_TABLE in tables else []
     return _catalogue(tables, versions, dataset, origin)
 

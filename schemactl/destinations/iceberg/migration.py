@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import uuid
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -133,9 +133,9 @@ class IcebergMigration(LakeMigration[IcebergLakeTable]):
     def origin(self) -> str:
         return str(self.lake.address)
 
-    def read_catalogue(self) -> Catalogue:
+    def read_catalogue(self, is_read: Callable[[str], bool]) -> Catalogue:
         with wrap_iceberg_errors(f"read `{self.lake.origin}`"):
-            return read_dataset(self.lake.catalog, self.dataset, self.lake.origin)
+            return read_dataset(self.lake.catalog, self.dataset, self.lake.origin, is_read)
 
     def field(self, column: Column, _before: pyarrow.Field | None = None) -> pyarrow.Field:
         import pyarrow

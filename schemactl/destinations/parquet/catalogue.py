@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
@@ -46,11 +47,16 @@ def read_catalogue(url: str) -> Catalogue:
     return catalogue_of(find_dataset(address))
 
 
-def catalogue_of(dataset: Path) -> Catalogue:
-    """Return the tables of a dataset's folder, which may not be there yet; see ``read_catalogue``."""
+def catalogue_of(dataset: Path, is_read: Callable[[str], bool] = lambda _: True) -> Catalogue:
+    """Return the tables of a dataset's folder whose names ``is_read`` accepts; see ``read_catalogue``.
+
+    The folder may not be there yet.
+    """
     listing = list_files(dataset)
     table_columns: list[tuple[str, Column]] = []
     for table, file in _tables(listing).items():
+        if not is_read(table):
+            continue
         columns = file_columns(listing.of(table)[file])
         # A column that a table is partitioned by is in the names of folders only.
         keys = [Column(key, {"data_type": "text"}) for key in partition_values(file) if key not in columns]

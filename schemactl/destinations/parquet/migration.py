@@ -11,7 +11,7 @@ import os
 import shutil
 import time
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -141,9 +141,9 @@ class ParquetMigration(LakeMigration[FolderTable], FolderLedger):
     def origin(self) -> str:
         return f"parquet:{self.folder.parent}"
 
-    def read_catalogue(self) -> Catalogue:
+    def read_catalogue(self, is_read: Callable[[str], bool]) -> Catalogue:
         """Return the tables with all columns of all of their files; without nulls, which files cannot declare."""
-        catalogue = catalogue_of(self.folder)
+        catalogue = catalogue_of(self.folder, is_read)
         tables = {name: self._whole(table) for name, table in catalogue.schema.tables.items()}
         return replace(catalogue, schema=replace(catalogue.schema, tables=tables))
 

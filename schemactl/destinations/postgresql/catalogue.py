@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final
 
 from schemactl.destinations import Catalogue, Definition, StoredQuery
@@ -56,7 +57,8 @@ _COLUMNS: Final = f"""
     from pg_catalog.pg_attribute as columns
         join pg_catalog.pg_class as tables on tables.oid = attrelid
         join pg_catalog.pg_namespace as datasets on datasets.oid = relnamespace
-    where nspname = %s and relkind in ('r', 'p', 'f') and not relispartition and attnum > 0 and not attisdropped
+    where nspname = %s and (%s::text[] is null or relname = any(%s))
+        and relkind in ('r', 'p', 'f') and not relispartition and attnum > 0 and not attisdropped
     order by tables.oid, attnum
 """
 
@@ -66,7 +68,8 @@ _KEYS: Final = """
         join pg_catalog.pg_class as tables on tables.oid = indrelid
         join pg_catalog.pg_namespace as datasets on datasets.oid = relnamespace
         join pg_catalog.pg_attribute on attrelid = indrelid and attnum = any((indkey::int2[])[0:indnkeyatts - 1])
-    where nspname = %s and indisunique and indpred is null and indexprs is null
+    where nspname = %s and (%s::text[] is null or relname = any(%s))
+        and indisunique and indpred is null and indexprs is null
 """
 
 
@@ -193,9 +196,12 @@ def read_queries(url: str) -> tuple[StoredQuery, ...]:
         return tuple(StoredQuery(*row) for row in session.query(_QUERIES))
 
 
-def read_dataset(session: PostgresSession, dataset: str, versions: str | None = None) -> Catalogue:
-    """Return the tables of a dataset that is known to exist; see ``catalogue_of`` for ``versions``."""
-    columns, keys = session.query_all_as_user((_COLUMNS, _KEYS), dataset)
+def read_dataset(
+    session: PostgresSession, dataset: str, names: Collection[str] | None = None, versions: str | None = None
+) -> Catalogue:
+    """Return the tables of a dataset, or those with some names; see ``catalogue_of`` for ``versions``."""
+    chosen = None if names is None else sorted(names)
+    columns, keys = session.query_all_as_user((_COLUMNS, _KEYS), dataset, chosen, chosen)
     rows = (
         (table, column, _kind_of(written, definition), *others)
         for table, column, written, *others, definition in columns

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, is_dataclass, replace
 from typing import Any, Final, TypeVar, cast
@@ -297,6 +297,9 @@ class PostgresMigration(MappedMigration[PostgresSession]):
 
     def read_tables(self) -> Catalogue:
         return read_dataset(self.database, self.dataset)
+
+    def read_some_tables(self, names: Collection[str]) -> Catalogue:
+        return read_dataset(self.database, self.dataset, names)
 
     def sampled(self, table: str, relation: Relation, share: float) -> str | None:
         if not relation.is_table:

@@ -126,7 +126,7 @@ class SparkMigration(Ledger):
     def origin(self) -> str:
         return ORIGIN
 
-    def catalogue(self) -> Catalogue:
+    def catalogue(self, tables: Collection[str] | None = None) -> Catalogue:  # noqa: ARG002 - one listing has all
         with wrap_errors("read the catalog"):
             catalogue = read_namespace(self.tables.spark, self.tables.namespace)
         return catalogue or make_catalogue(self.tables.namespace.schema, f"{ORIGIN}{self.dataset}")

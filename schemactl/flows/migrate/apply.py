@@ -76,7 +76,9 @@ def apply_goal(goal: Goal, request: ApplyRequest, agree: Agree[PlanReport], open
         goal.target.open_for_writing(goal.schema.name, request.patience) as session,
         open_progress() as progress,
     ):
-        state = read_state(session, goal.target, goal.schema.name, state)
+        # A run is resumed by all of its tables.
+        tables = None if state.unfinished else report.plan.tables_in(state.catalogue.schema)
+        state = read_state(session, goal.target, goal.schema.name, state, tables)
         return _apply(state, goal, request, report, progress or no_progress)
 
 
@@ -112,11 +114,11 @@ def _apply(
 ) -> ApplyReport:
     """Run the agreed plan, if the destination has not changed since it was shown."""
     plan, session = report.plan, state.session
-    if state.unfinished is not None:
-        is_same = (plan, report.done) == resume_plan(state, state.unfinished)
-    else:
-        is_current = report.done is None and plan.is_current(state.catalogue.schema)
+    if report.done is None:
+        is_current = state.unfinished is None and plan.is_current(state.catalogue.schema)
         is_same = is_current and _rewrites_as_shown(state, plan)
+    else:
+        is_same = state.unfinished is not None and (plan, report.done) == resume_plan(state, state.unfinished)
     if not is_same:
         return ApplyReport(replace(report, blockers=(refuse_moved(is_saved=goal.plan is not None),)), Outcome.REFUSED)
     is_recorded = state.unfinished is None and state.ledger_hash == plan.target_hash

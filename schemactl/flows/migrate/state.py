@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from schemactl.destinations import Catalogue, MigrationSession, Migrator
@@ -100,13 +100,22 @@ def find_name(target: MigrationTarget) -> str:
 
 
 def read_state(
-    session: MigrationSession, target: MigrationTarget, schema_name: str, earlier: DestinationState | None = None
+    session: MigrationSession,
+    target: MigrationTarget,
+    schema_name: str,
+    earlier: DestinationState | None = None,
+    tables: Collection[str] | None = None,
 ) -> DestinationState:
     """Return the state of a destination, with its ledger's lines about a schema.
 
-    ``earlier`` is a state that was read before: a schema that its ledger names under the same hash is not read again.
+    Args:
+        session: an open session.
+        target: the destination.
+        schema_name: the schema's.
+        earlier: a state that was read before: a schema that its ledger names under the same hash is not read again.
+        tables: the tables to read, as ``MigrationSession.catalogue`` takes them.
     """
-    catalogue = session.catalogue()  # first: with it a SQL session knows the tables of the ledger
+    catalogue = session.catalogue(tables)  # first: with it a SQL session knows the tables of the ledger
     versions = session.versions(schema_name)
     ledger_schema = None
     if versions and earlier is not None and earlier.ledger_hash == versions[0].version_hash:
@@ -166,7 +175,7 @@ def check_left(
         touched |= {step.table_name, *(set(model) - names_before)}
     expected = {name: table for name, table in model.items() if name in touched}
     gone = sorted({step.table_name for step in steps} - set(expected))
-    if wrong := _differences(expected, gone, session.catalogue().schema, module):
+    if wrong := _differences(expected, gone, session.catalogue((*expected, *gone)).schema, module):
         raise DestinationError(f"{message}: {'; '.join(wrong)}")
 
 
