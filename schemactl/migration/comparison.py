@@ -30,7 +30,7 @@ from schemactl.schema.changes import (
 from schemactl.schema.diff import diff
 from schemactl.schema.folds import FOLDED_FROM, folds_of
 from schemactl.schema.naming import Naming, naming_of
-from schemactl.schema.renames import RENAMED_FROM, id_pairs, table_renames
+from schemactl.schema.renames import RENAMED_FROM, id_pairs, origins, table_renames
 from schemactl.schema.settings import NormalizerConfig
 from schemactl.schema.structure import DATABASE_TYPE, NameLimits, Stored, structure_of, typed_columns
 from schemactl.schema.templates import LOADS_TABLE, VERSION_TABLE, new_schema
@@ -91,8 +91,7 @@ class Comparison:
     @cached_property
     def retyped(self) -> frozenset[tuple[str, str]]:
         """Table and column of columns that get another type."""
-        changes = (change for change in self.changes if isinstance(change, ColumnRetyped))
-        return frozenset((change.table, change.column) for change in changes)
+        return frozenset((change.table, change.column) for change in self.changes if isinstance(change, ColumnRetyped))
 
     @cached_property
     def own_types(self) -> Mapping[tuple[str, str], str]:
@@ -158,7 +157,7 @@ def compare(
         spelled_as(catalogue, schema, names),
         ledger_schema and spelled_as(ledger_schema, schema, names),
     )
-    texts = catalogue.tables
+    described = catalogue.tables
     stored = _remembering(stored)
     missing = [table for table in _ledger(schema) if table.name not in catalogue.tables]
     catalogue, target = user_tables(catalogue, ledger_schema), _with_origins(_own(schema), ledger_schema)
@@ -176,10 +175,8 @@ def compare(
     before, after = _before(moved(renamed_catalogue, moves), target, stored), _after(renamed_catalogue, target, stored)
     differing = diff(before, after, guess_renames=options.guesses_renames, renamed_tables=())
     changes = (*table_moves, *moves, *_with_own_retypes(differing, abilities))
-    is_guessable = not options.guesses_renames and any(
-        isinstance(change, TableRemoved | ColumnRemoved) for change in changes
-    )
-    guessed = diff(before, after) if is_guessable else ()
+    has_lost = any(isinstance(change, TableRemoved | ColumnRemoved) for change in changes)
+    guessed = diff(before, after) if has_lost and not options.guesses_renames else ()
     certain = set(_renames(changes))
     # By the current names: some tables have moved before.
     first = {move.after: move.before for move in table_moves}
@@ -195,21 +192,28 @@ def compare(
         declared=declared,
         guesses=tuple(change for change in guesses if change not in certain),
         missing=tuple(missing) if abilities.keeps_dlt_tables else (),
-        absent=tuple(
-            name for name, table in target.tables.items() if typed_columns(table) and name not in after.tables
-        ),
-        described=texts,
+        absent=tuple(name for name in target.tables if typed_columns(target.tables[name]) and name not in after.tables),
+        described=described,
     )
+
+
+def was_declared(comparison: Comparison, table: str, column: str | None, options: PlanOptions) -> bool:
+    """Return whether an earlier schema of the destination had a table, or a column of it."""
+    old, ledger_schema = comparison.old_table(table), comparison.ledger_schema
+    if (old, column) in options.removed_before:
+        return True
+    if ledger_schema is None or old not in ledger_schema.tables:
+        return False
+    return column is None or column in ledger_schema.tables[old].columns
 
 
 def with_own_types(schema: Schema, settle: Callable[[Column], Column]) -> Schema:
     """Return a schema whose columns have types of the destination, also if they declare types of another engine."""
     tables = {}
     for name, table in schema.tables.items():
-        settled_columns = {
-            key: settled for key, column in table.columns.items() if (settled := settle(column)) is not column
-        }
-        tables[name] = replace(table, columns={**table.columns, **settled_columns}) if settled_columns else table
+        columns = table.columns
+        settled_columns = {key: settled for key in columns if (settled := settle(columns[key])) is not columns[key]}
+        tables[name] = replace(table, columns={**columns, **settled_columns}) if settled_columns else table
     return replace(schema, tables=tables)
 
 
@@ -239,9 +243,8 @@ def user_tables(catalogue: Schema, ledger_schema: Schema | None) -> Schema:
 
 def bare(column: Column, *, keeps_constraints: bool = False) -> Column:
     """Return the part of a column that a step needs: its scalar properties, without constraints unless they count."""
-    return Column(
-        column.name, _scalars(column.properties, _LEFT_OUT if keeps_constraints else _LEFT_OUT | _CONSTRAINTS)
-    )
+    left_out = _LEFT_OUT if keeps_constraints else _LEFT_OUT | _CONSTRAINTS
+    return Column(column.name, _scalars(column.properties, left_out))
 
 
 def bare_table(table: Table) -> Table:
@@ -318,33 +321,18 @@ def _with_origins(schema: Schema, ledger_schema: Schema | None) -> Schema:
         before = ledger_schema.tables.get(name) if ledger_schema is not None else None
         if before is None:
             continue
-        gone = {
-            column_name: column.properties
-            for column_name, column in before.columns.items()
-            if column_name not in table.columns
-        }
-        new = {
-            column_name: column.properties
-            for column_name, column in table.columns.items()
-            if column_name not in before.columns
-        }
-        origins = {after: old for old, after in id_pairs(gone, new).items() if RENAMED_FROM not in new[after]}
-        columns = {
-            column_name: replace(column, properties={**column.properties, RENAMED_FROM: origins[column_name]})
-            if column_name in origins
-            else column
-            for column_name, column in table.columns.items()
-        }
-        if origins:
-            schema = schema.with_table(replace(table, columns=columns))
+        gone = {key: column.properties for key, column in before.columns.items() if key not in table.columns}
+        new = {key: column.properties for key, column in table.columns.items() if key not in before.columns}
+        former_names = {after: old for old, after in id_pairs(gone, new).items() if RENAMED_FROM not in new[after]}
+        renamed_columns = {key: Column(key, {**new[key], RENAMED_FROM: old}) for key, old in former_names.items()}
+        if renamed_columns:
+            schema = schema.with_table(replace(table, columns={**table.columns, **renamed_columns}))
     return schema
 
 
 def _before(catalogue: Schema, schema: Schema, stored: Stored) -> Schema:
-    structure = structure_of(catalogue, schema, stored)
-    tables = {
-        name: replace(table, properties=_parent(catalogue.tables[name])) for name, table in structure.tables.items()
-    }
+    tables = structure_of(catalogue, schema, stored).tables
+    tables = {name: replace(tables[name], properties=_parent(catalogue.tables[name])) for name in tables}
     return Schema(name=schema.name, tables=tables)
 
 
@@ -364,13 +352,8 @@ def _after(catalogue: Schema, schema: Schema, stored: Stored) -> Schema:
 
 def _renamed_tables(catalogue: Schema, schema: Schema) -> set[str]:
     """Return the tables that declare a former name which the catalog has, and the tables nested in them."""
-    renamed_names: set[str] = set()
-    for name, table in schema.tables.items():
-        origins = table.properties.get(RENAMED_FROM) or ()
-        origins = (origins,) if isinstance(origins, str) else origins if isinstance(origins, list) else ()
-        gone = catalogue.tables.keys() - schema.tables.keys()  # a table that stays was not renamed
-        if any(isinstance(origin, str) and origin in gone for origin in origins):
-            renamed_names.add(name)
+    gone = catalogue.tables.keys() - schema.tables.keys()  # a table that stays was not renamed
+    renamed_names = {name for name, table in schema.tables.items() if not gone.isdisjoint(origins(table.properties))}
     return renamed_names | {name for name in schema.tables if renamed_names.intersection(ancestors(schema, name))}
 
 
@@ -427,29 +410,22 @@ def spelled_as(catalogue: Schema, schema: Schema, limits: NameLimits) -> Schema:
             tables[name] = table
             continue
         of_columns = {column.lower(): column for column in spelled_names}
-        columns = {
-            spelled_name: replace(column, name=spelled_name)
-            for column in table.columns.values()
-            for spelled_name in (of_columns.get(column.name.lower(), column.name),)
-        }
-        tables[name] = replace(table, name=name, columns=columns)
+        columns = (replace(of, name=of_columns.get(key.lower(), key)) for key, of in table.columns.items())
+        tables[name] = replace(table, name=name, columns={column.name: column for column in columns})
     return replace(catalogue, tables=tables)
 
 
 def check_names(schema: Schema, limits: NameLimits) -> None:
     """Refuse names that a destination cuts, or takes for one."""
     problems: list[Problem] = []
-    tables = [table for table in schema.tables.values() if typed_columns(table)]
-    namespaces = [([table.name for table in tables], "")]
-    for table in tables:
-        columns = [column.name for column in typed_columns(table)]
-        namespaces.append((columns, f"`{table.name}`: "))
-    for names, prefix in namespaces:
+    column_names = {name: [column.name for column in typed_columns(table)] for name, table in schema.tables.items()}
+    column_names = {name: columns for name, columns in column_names.items() if columns}
+    namespaces = {"": list(column_names)} | {f"`{name}`: ": columns for name, columns in column_names.items()}
+    for prefix, names in namespaces.items():
         long = filter(limits.is_too_long, names)
         problems += (Problem(f"{prefix}`{name}` is longer than {limits.max_bytes} bytes") for name in long)
-        problems += (
-            Problem(f"{prefix}`{first}` and `{second}` are the same name") for first, second in limits.clashes(names)
-        )
+        for first, second in limits.clashes(names):
+            problems.append(Problem(f"{prefix}`{first}` and `{second}` are the same name"))
     if problems:
         hint = "shorten names with `schemactl infer SOURCE... --to DEST`, or use a case-insensitive naming convention"
         raise InputError("the destination does not support the schema's names", problems=tuple(problems), hint=hint)

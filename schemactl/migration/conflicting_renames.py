@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import count
 from typing import Final
 
 from schemactl.schema.changes import ColumnRenamed, TableRenamed
@@ -37,11 +38,9 @@ def moves_of(
     type changed.
     """
     renames: list[ColumnRenamed] = []
-    for name, table in schema.tables.items() if ledger_schema is not None else ():
-        current_table, last = (
-            catalogue.tables.get(name),
-            ledger_schema.tables.get(name) if ledger_schema is not None else None,
-        )
+    ledger_tables = ledger_schema.tables if ledger_schema is not None else {}
+    for name, table in schema.tables.items():
+        current_table, last = catalogue.tables.get(name), ledger_tables.get(name)
         if current_table is not None and last is not None and table.columns.keys() & current_table.columns.keys():
             claims = column_claims(table, current_table, last)
             if any(new in current_table.columns for new in claims.values()):
@@ -59,9 +58,7 @@ def moved(catalogue: Schema, moves: Collection[ColumnRenamed]) -> Schema:
         names.setdefault(move.table, {})[move.before] = move.after
     tables = dict(catalogue.tables)
     for name, pairs in names.items():
-        columns = (
-            replace(column, name=pairs.get(column.name, column.name)) for column in tables[name].columns.values()
-        )
+        columns = (replace(column, name=pairs.get(key, key)) for key, column in tables[name].columns.items())
         tables[name] = replace(tables[name], columns={column.name: column for column in columns})
     return replace(catalogue, tables=tables)
 
@@ -87,14 +84,13 @@ def in_order(pairs: Mapping[str, str], taken_names: Collection[str], limits: Nam
 def free_name(name: str, word: str, taken_names: Collection[str], limits: NameLimits) -> str:
     """Return the first free name of the form ``NAME__WORD_1``; the name is cut if the destination would cut it."""
     folded = set(map(limits.fold, taken_names))
-    number = 1
-    while True:
+    for number in count(1):
         ending = f"__{word}_{number}"
         room = None if limits.max_bytes is None else limits.max_bytes - len(ending)
         candidate = name.encode()[:room].decode(errors="ignore") + ending
         if limits.fold(candidate) not in folded:
-            return candidate
-        number += 1
+            break
+    return candidate
 
 
 def kept_origin(name: str) -> str | None:

@@ -30,9 +30,7 @@ _BETWEEN: Final = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|/\*(?:[^*/]|\*(?!/)|/(?!\*
 
 _RUN, _UNDO, _PRECONDITION = "run", "undo", "precondition"
 _SECTIONS: Final = (_PRECONDITION, _RUN, _UNDO)
-_OF_TRANSACTIONS: Final = frozenset(
-    ("BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT", "SAVEPOINT", "RELEASE", "PREPARE")
-)
+_OF_TRANSACTIONS: Final = ("BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT", "SAVEPOINT", "RELEASE", "PREPARE")
 _BODIES: Final[Mapping[str, tuple[frozenset[str], tuple[str, ...]]]] = {
     "sqlite": (frozenset(("TRIGGER",)), ("BEGIN",)),
     "postgresql": (frozenset(("FUNCTION", "PROCEDURE")), ("BEGIN", "ATOMIC")),
@@ -112,13 +110,8 @@ def read_own(text: str, file: str, number: int, when: When, dialect: str) -> Own
     query = sections.get(_PRECONDITION)
     if query is not None and (len(query) != 1 or not query[0].upper().startswith(tuple(_QUERIES))):
         start = next(start for section, start, _ in bounds if section == _PRECONDITION)
-        raise _wrong(
-            "a precondition must be one query",
-            text,
-            file,
-            start,
-            "write `SELECT 1 FROM ... WHERE ...`: it must return rows",
-        )
+        hint = "write `SELECT 1 FROM ... WHERE ...`: it must return rows"
+        raise _wrong("a precondition must be one query", text, file, start, hint)
     if when is When.INSTEAD and not sections[_RUN]:
         hint = "if the dialect needs no custom SQL, use an empty `before` file"
         raise _wrong("the file has no statement to run instead of the step", text, file, 0, hint)
@@ -158,13 +151,11 @@ def _bounds(text: str, tokens: Sequence[Token], file: str) -> Iterator[tuple[str
             raise _wrong(message, text, file, marker.start(), "put it on a separate line")
         starts.append((section, marker.end()))
     first = markers[0].start() if markers else len(text)
-    is_stated = any(section == _RUN for section, _ in starts)
-    if is_stated and any(token.start < first for token in tokens):
-        raise _wrong(
-            "there are statements above the first section", text, file, 0, f"move them below `-- schemactl: {_RUN}`"
-        )
-    if not is_stated:
+    if not any(section == _RUN for section, _ in starts):
         yield _RUN, 0, first
+    elif any(token.start < first for token in tokens):
+        hint = f"move them below `-- schemactl: {_RUN}`"
+        raise _wrong("there are statements above the first section", text, file, 0, hint)
     ends = [marker.start() for marker in markers[1:]] + [len(text)]
     yield from ((section, start, end) for (section, start), end in zip(starts, ends, strict=False))
 
@@ -180,16 +171,16 @@ def _statements(text: str, tokens: Sequence[Token], file: str, dialect: str) -> 
         if token.token_type is not TokenType.SEMICOLON or depth:
             statement.append(token)
             words.append(text[token.start : token.end + 1].upper())
-            depth = (
-                depth + (words[-1] in ("BEGIN", "CASE")) - (words[-1] == "END") if depth else _begins(words, dialect)
-            )
+            if depth:
+                depth += (words[-1] in ("BEGIN", "CASE")) - (words[-1] == "END")
+            else:
+                depth = int(_begins(words, dialect))
         elif statement:
             yield _checked(text, statement, file)
             statement, words = [], []
     if depth:
-        raise _wrong(
-            "a `BEGIN` has no `END`", text, file, statement[0].start, "end the body of the trigger, or function"
-        )
+        hint = "end the body of the trigger, or function"
+        raise _wrong("a `BEGIN` has no `END`", text, file, statement[0].start, hint)
     if statement:
         yield _checked(text, statement, file)
 

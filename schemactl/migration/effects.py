@@ -32,11 +32,7 @@ from schemactl.schema.types import Table
 
 
 def apply_to_model(tables: dict[str, Table], steps: Iterable[Step]) -> None:
-    """Apply steps to a model of the tables, in place.
-
-    Raises:
-        StepDoesNotFit: a table or a column is missing, or its new name is taken.
-    """
+    """Apply steps to a model of the tables, in place. Raises ``StepDoesNotFit``, as they do."""
     for step in steps:
         after = step.apply_to(tables.get(step.table_name))
         tables.pop(step.table_name, None)
@@ -127,10 +123,8 @@ def _is_folded_into(step: Step, earlier_steps: Sequence[Step]) -> bool:
 
 
 def _in_names(step: S, column_place: ColumnPlace) -> S:
-    # Most plans rename nothing.
-    if column_place == (step.table_name, step.column_before or ""):
-        return step
-    return step.with_names(*column_place)
+    is_same = column_place == (step.table_name, step.column_before or "")  # as in most plans
+    return step if is_same else step.with_names(*column_place)
 
 
 def is_counted_late(steps: Sequence[Step], index: int) -> bool:

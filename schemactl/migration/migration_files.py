@@ -93,8 +93,7 @@ class Migration:
     @property
     def target_hash(self) -> str:
         """The hash of the schema that a destination has afterwards."""
-        version_hash: str = self.schema["version_hash"]
-        return version_hash
+        return str(self.schema["version_hash"])
 
     @property
     def mark(self) -> MigrationMark:
@@ -172,10 +171,8 @@ def own_name(migration: str, dialect: str, number: int, when: When) -> str:
 
 def own_files_of(migration: str, files: Iterable[str]) -> list[str]:
     """Return the names of the files of custom SQL that a migration has, sound or not."""
-    names_with_migrations = ((name, migration_of_file(name)) for name in files)
-    return [
-        name for name, of in names_with_migrations if of is not None and of[0] == migration and _OWN.fullmatch(of[1])
-    ]
+    parsed_names = ((name, migration_of_file(name)) for name in files)
+    return [name for name, parsed in parsed_names if parsed and parsed[0] == migration and _OWN.fullmatch(parsed[1])]
 
 
 def with_own_files(migration: Migration, files: Mapping[str, str]) -> tuple[Migration, tuple[Problem, ...]]:
@@ -210,15 +207,11 @@ def with_own_files(migration: Migration, files: Mapping[str, str]) -> tuple[Migr
             message = f"step {number} runs outside a transaction, but custom SQL needs the transaction of its step"
             problems.append(Problem(file, message, "write it for another step"))
     order = list(When)
-    plans = {
-        dialect: replace(
-            plan,
-            own=tuple(
-                sorted(own_by_dialect.get(dialect, ()), key=lambda own_sql: (own_sql.number, order.index(own_sql.when)))
-            ),
-        )
-        for dialect, plan in migration.plans.items()
+    own_by_dialect = {
+        dialect: sorted(scripts, key=lambda own_sql: (own_sql.number, order.index(own_sql.when)))
+        for dialect, scripts in own_by_dialect.items()
     }
+    plans = {name: replace(plan, own=tuple(own_by_dialect.get(name, ()))) for name, plan in migration.plans.items()}
     if any(not own_sql.is_empty for scripts in own_by_dialect.values() for own_sql in scripts):
         # An empty file records that a step of another dialect needs no custom SQL, which only a person can know.
         others = ", ".join(dialect for dialect, plan in plans.items() if plan.own)
@@ -244,13 +237,11 @@ def read_migration(text: str, file: str, location: Location) -> Migration:
     except (ValueError, RecursionError) as error:
         raise InputError(f"this is not a migration: {error}", at=location) from None
     if not isinstance(document, dict) or MARK not in document:
-        raise InputError(
-            "this is not a migration", at=location, hint="create one with `schemactl migrate plan REF --dir DIR`"
-        )
+        hint = "create one with `schemactl migrate plan REF --dir DIR`"
+        raise InputError("this is not a migration", at=location, hint=hint)
     if document[MARK] != FORMAT or isinstance(document[MARK], bool):
-        raise InputError(
-            f"this migration has format {document[MARK]}, but schemactl supports format {FORMAT}", at=location
-        )
+        message = f"this migration has format {document[MARK]}, but schemactl supports format {FORMAT}"
+        raise InputError(message, at=location)
     content = {name: value for name, value in document.items() if name not in (MARK, "hash")}
     if document.get("hash") != content_hash(content):
         raise InputError("this migration was changed after it was created", at=location, hint=_RESTORE)
@@ -278,10 +269,7 @@ def _content(migration: Migration) -> dict[str, Any]:
         "base": migration.base,
         "target": {key: schema[key] for key in ("name", "version", "version_hash")},
         "plans": {
-            dialect: {
-                "steps": [step_document(step) for step in plan.steps],
-                "notes": [to_document(note) for note in plan.notes],
-            }
+            dialect: {"steps": list(map(step_document, plan.steps)), "notes": list(map(to_document, plan.notes))}
             for dialect, plan in migration.plans.items()
         },
         "start": dict(migration.start) if migration.start is not None else None,
@@ -389,13 +377,9 @@ def _sql_problems(files: Mapping[str, str], migrations: Sequence[Migration]) -> 
             yield Problem(name, f"`{name}` is not a file that a migration has", _OWN_HINT)
     for migration in migrations:
         for dialect in migration.plans:
-            sql_file = files.get(sql_name(migration.name, dialect))
-            if sql_file is not None and sql_file.replace("\r\n", "\n") != sql_text(migration, dialect):
-                yield Problem(
-                    sql_name(migration.name, dialect),
-                    f"this SQL differs from the SQL of `{migration.name}`, which runs",
-                    _RESTORE,
-                )
+            name = sql_name(migration.name, dialect)
+            if name in files and files[name].replace("\r\n", "\n") != sql_text(migration, dialect):
+                yield Problem(name, f"this SQL differs from the SQL of `{migration.name}`, which runs", _RESTORE)
 
 
 def _sum_problems(files: Mapping[str, str]) -> Iterator[Problem]:

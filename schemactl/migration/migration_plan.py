@@ -88,8 +88,7 @@ class MigrationPlan:
     @property
     def target_hash(self) -> str:
         """The hash of the schema that the destination has afterwards; to build the schema for it takes far longer."""
-        version_hash: str = self.schema["version_hash"]
-        return version_hash
+        return str(self.schema["version_hash"])
 
     @property
     def impossible(self) -> tuple[int, ...]:
@@ -184,11 +183,7 @@ def with_own(plan: MigrationPlan, own_scripts: Sequence[OwnSql]) -> MigrationPla
 
 
 def render_step(step: Step, tables: dict[str, Table], render: Render, *, is_possible: bool = True) -> tuple[str, ...]:
-    """Return the statements of a step for its table before the step; applies the step to ``tables``.
-
-    Raises:
-        StepDoesNotFit: the table is not as the step needs it.
-    """
+    """Return the statements of a step for its table before the step; applies the step to ``tables``."""
     table = tables.get(step.table_name)
     apply_to_model(tables, (step,))
     return tuple(render(step, table)) if is_possible else ()
@@ -214,12 +209,10 @@ def plain_schema(schema: Schema) -> Properties:
     import orjson
 
     try:
-        document: dict[str, Any] = orjson.loads(
-            orjson.dumps(schema.to_dict(), default=_encode, option=orjson.OPT_NON_STR_KEYS)
-        )
+        written = orjson.dumps(schema.to_dict(), default=_encode, option=orjson.OPT_NON_STR_KEYS)
     except TypeError as error:
         raise InputError(f"the schema cannot be written as JSON: {error}") from error
-    return document
+    return dict(orjson.loads(written))
 
 
 def _encode(value: Any) -> Any:

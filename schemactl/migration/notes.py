@@ -9,20 +9,12 @@ from shlex import quote
 
 from schemactl.errors import backquoted
 from schemactl.migration.abilities import Abilities
-from schemactl.migration.comparison import Comparison
+from schemactl.migration.comparison import Comparison, was_declared
 from schemactl.migration.conflicting_renames import is_kept, kept_origin, kept_table_origin
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.retyping import variant_origin
 from schemactl.migration.step_drafts import changed_keys
-from schemactl.migration.steps import (
-    AddColumn,
-    AddPrimaryKey,
-    DropColumn,
-    DropNotNull,
-    DropTable,
-    SetNotNull,
-    Step,
-)
+from schemactl.migration.steps import AddColumn, AddPrimaryKey, DropColumn, DropNotNull, DropTable, SetNotNull, Step
 from schemactl.schema.backfill import has_backfill
 from schemactl.schema.changes import (
     ColumnPropertyChanged,
@@ -107,35 +99,29 @@ def _guesses(comparison: Comparison) -> Iterator[Note]:
     for change in comparison.guesses:
         message = f"is possibly `{change.before}` under a new name; not declared, so it is planned as new"
         hint = f'set `x-renamed-from: "{change.before}"` if it is, or `x-renamed-from: []` if it is not'
-        if isinstance(change, TableRenamed):
-            yield Note(NoteKind.RENAME, change.after, None, message, hint)
-        else:
-            yield Note(NoteKind.RENAME, change.table, change.after, message, hint)
+        table, column = (change.after, None) if isinstance(change, TableRenamed) else (change.table, change.after)
+        yield Note(NoteKind.RENAME, table, column, message, hint)
 
 
 def _unheeded(comparison: Comparison) -> Iterator[Note]:
     """Yield a note for each newly declared old name that is not used: another table or column has it."""
     for name, table in comparison.schema.tables.items():
         last = comparison.ledger_schema.tables.get(name) if comparison.ledger_schema else None
-        stays = [
-            origin for origin in origins(table.properties) if origin in comparison.catalogue.tables and origin != name
-        ]
-        is_fresh_there = name in comparison.catalogue.tables and is_newly_declared(table, last)
-        if stays and is_fresh_there and comparison.old_table(name) == name:
+        catalogue_tables = comparison.catalogue.tables
+        stays = [old for old in origins(table.properties) if old in catalogue_tables and old != name]
+        is_new_claim = name in catalogue_tables and is_newly_declared(table, last)
+        if stays and is_new_claim and comparison.old_table(name) == name:
             message = f"is not renamed from `{stays[0]}`: both exist, so its rows are ambiguous"
             yield Note(NoteKind.RENAME, name, None, message, _RENAME_FIRST)
     for name, table in comparison.schema.tables.items():
         current_columns = comparison.found_table(name).columns
         last = comparison.ledger_schema.tables.get(comparison.old_table(name)) if comparison.ledger_schema else None
         for column in table.columns.values() if current_columns else ():
-            stated_origins = [
-                origin for origin in origins(column.properties) if origin in current_columns and origin != column.name
-            ]
+            stays = [old for old in origins(column.properties) if old in current_columns and old != column.name]
             before = last.columns.get(column.name) if last is not None else None
             is_kept = comparison.old_column(name, column.name) == column.name
-            if stated_origins and is_kept and is_newly_declared(column, before):
-                origin = stated_origins[0]
-                message = f"is not renamed from `{origin}`: both exist, so its values are ambiguous"
+            if stays and is_kept and is_newly_declared(column, before):
+                message = f"is not renamed from `{stays[0]}`: both exist, so its values are ambiguous"
                 yield Note(NoteKind.RENAME, name, column.name, message, _RENAME_FIRST)
 
 
@@ -146,8 +132,7 @@ def _left_alone(comparison: Comparison, steps: Sequence[Step], options: PlanOpti
     of_schema, naming = comparison.schema.tables, naming_of(comparison.schema)
     for change in comparison.changes:
         if isinstance(change, TableRemoved) and change.table.name not in {*tables, *of_schema}:
-            is_known = _was_stated(comparison, change.table.name, None, options)
-            yield _table_left(change.table.name, of_schema, is_known)
+            yield _table_left(change.table.name, of_schema, was_declared(comparison, change.table.name, None, options))
         if isinstance(change, VariantFolded):
             continue
         if isinstance(change, ColumnRemoved) and (change.table, change.column.name) not in columns:
@@ -156,30 +141,18 @@ def _left_alone(comparison: Comparison, steps: Sequence[Step], options: PlanOpti
                 continue
             if origin := variant_origin(change.column.name, table.columns, naming):
                 message = f"is a variant column of `{origin}` that is not in the schema"
-                yield Note(
-                    NoteKind.VARIANT, change.table, change.column.name, message, _take_over_hint(comparison, change)
-                )
-            elif _was_stated(comparison, change.table, change.column.name, options):
+                hint = _take_over_hint(comparison, change)
+                yield Note(NoteKind.VARIANT, change.table, change.column.name, message, hint)
+            elif was_declared(comparison, change.table, change.column.name, options):
                 yield _left_out(change.table, change.column)
             else:
                 yield _column_left(change.table, change.column, is_kept(change.column.name, table))
 
 
-def _was_stated(comparison: Comparison, table: str, column: str | None, options: PlanOptions) -> bool:
-    """Return whether an earlier schema of the destination had a table, or a column of it."""
-    old, ledger_schema = comparison.old_table(table), comparison.ledger_schema
-    if (old, column) in options.removed_before:
-        return True
-    if ledger_schema is None or old not in ledger_schema.tables:
-        return False
-    return column is None or column in ledger_schema.tables[old].columns
-
-
 def _left_out(table: str, column: Column | None) -> Note:
+    is_required = column is not None and not column.nullable
+    hint = f"{_ALLOW}; until then loads by the schema will fail: allow nulls there" if is_required else _ALLOW
     name = column.name if column else None
-    hint = _ALLOW
-    if column is not None and not column.nullable:
-        hint = f"{_ALLOW}; until then loads by the schema will fail: allow nulls there"
     return Note(NoteKind.LEFT_OUT, table, name, "is not dropped: its values would be lost", hint)
 
 
@@ -194,9 +167,8 @@ def _table_left(name: str, of_schema: Collection[str], is_known: bool) -> Note:
 def _column_left(table: str, column: Column, is_outdated: bool) -> Note:
     if is_outdated:
         message = f"contains the values of `{kept_origin(column.name)}` from before it changed"
-        return Note(
-            NoteKind.KEPT, table, column.name, message, "drop it with `--allow-destructive` when no one needs it"
-        )
+        hint = "drop it with `--allow-destructive` when no one needs it"
+        return Note(NoteKind.KEPT, table, column.name, message, hint)
     if column.nullable:
         return Note(NoteKind.DRIFT, table, column.name, _LEFT)
     hint = "loads by the schema will fail: allow nulls there, or add the column to the schema"
@@ -253,8 +225,7 @@ def _of_structure(comparison: Comparison, abilities: Abilities) -> Iterator[Note
             hint = "reload the table, or set its current type in the schema"
             yield Note(NoteKind.DRIFT, change.table, change.column, message, hint)
         elif gained:
-            field_list = backquoted(gained)
-            message = f"gets new fields with the next load: {field_list}"
+            message = f"gets new fields with the next load: {backquoted(gained)}"
             yield Note(NoteKind.WAITS, change.table, change.column, message)
 
 
@@ -276,12 +247,7 @@ def _without_key(comparison: Comparison, steps: Sequence[Step]) -> Iterator[Note
     for name, change in changed_keys(comparison):
         if change.after and (name, change.after) not in planned:
             columns = comparison.schema.tables[name].columns
-            nullable_columns = [column for column in change.after if columns[column].nullable]
-            nullable_list = backquoted(nullable_columns)
-            why = (
-                f"the schema allows nulls in {nullable_list}"
-                if nullable_columns
-                else "existing rows have no value in its new column"
-            )
-            hint = "set `nullable: false`" if nullable_columns else "set a value first: `x-backfill: VALUE`"
+            why, hint = "existing rows have no value in its new column", "set a value first: `x-backfill: VALUE`"
+            if nullable_columns := [column for column in change.after if columns[column].nullable]:
+                why, hint = f"the schema allows nulls in {backquoted(nullable_columns)}", "set `nullable: false`"
             yield Note(NoteKind.PRIMARY_KEY, name, None, f"gets no primary key: {why}", hint)

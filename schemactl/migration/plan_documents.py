@@ -80,21 +80,17 @@ def _read_plan(text: str, location: Location, key: bytes | None) -> MigrationPla
     if not isinstance(document, dict) or MARK not in document:
         raise InputError("this is not a plan", at=location, hint=_SAVING)
     if document[MARK] != FORMAT or isinstance(document[MARK], bool):
-        hint = "create the plan again with this version of schemactl"
-        raise InputError(
-            f"this plan has format {document[MARK]}, but schemactl supports format {FORMAT}", at=location, hint=hint
-        )
+        message = f"this plan has format {document[MARK]}, but schemactl supports format {FORMAT}"
+        raise InputError(message, at=location, hint="create the plan again with this version of schemactl")
     content = {name: value for name, value in document.items() if name not in (MARK, "hash", _SIGNATURE)}
     computed_hash = content_hash(content)
     if key is not None:
         signature = document.get(_SIGNATURE)
         if signature is None:
-            raise InputError(
-                "the plan is not signed", at=location, hint="`schemactl migrate plan --sign-key NAME` signs it"
-            )
-        if not isinstance(signature, str) or not hmac.compare_digest(
-            signature.encode(), _sign(computed_hash, key).encode()
-        ):
+            hint = "`schemactl migrate plan --sign-key NAME` signs it"
+            raise InputError("the plan is not signed", at=location, hint=hint)
+        expected = _sign(computed_hash, key).encode()
+        if not isinstance(signature, str) or not hmac.compare_digest(signature.encode(), expected):
             hint = "sign it with the same key when you create it, and check whether it was changed since"
             raise InputError("the plan was not signed with this key", at=location, hint=hint)
     if document.get("hash") != computed_hash:
@@ -145,9 +141,8 @@ def _is_report(document: Any) -> bool:
     if not isinstance(document, dict) or MARK in document:
         return False
     plan, place_document = document.get("plan"), document.get("place")
-    return (isinstance(plan, dict) and MARK in plan) or (
-        isinstance(place_document, dict) and place_document.keys() == _PLACE_KEYS
-    )
+    is_place = isinstance(place_document, dict) and place_document.keys() == _PLACE_KEYS
+    return is_place or (isinstance(plan, dict) and MARK in plan)
 
 
 def _printed(location: Location) -> InputError:
@@ -308,10 +303,8 @@ def _column(document: Any) -> Column:
 
 
 def _table(document: Any) -> Table:
-    columns = [_column(column) for column in document["columns"]]
-    return Table(
-        _of(str)(document["name"]), {column.name: column for column in columns}, _of(dict)(document["properties"])
-    )
+    columns = {column.name: column for column in map(_column, document["columns"])}
+    return Table(_of(str)(document["name"]), columns, _of(dict)(document["properties"]))
 
 
 _READERS: Final[Mapping[str, Callable[[Any], Any]]] = {

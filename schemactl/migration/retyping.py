@@ -102,10 +102,8 @@ def variant_origin(name: str, columns: Collection[str], naming: Naming) -> str |
     """Return the column whose rejected values go to the variant column ``name``; None if it is not a variant column."""
     if "v_" not in name.lower():
         return None
-    kinds = [f"v_{kind}" for kind in DataType]
-    return next(
-        (column for column in columns for kind in kinds if naming.shorten_fragments(column, kind) == name), None
-    )
+    pairs = ((column, f"v_{kind}") for column in columns for kind in DataType)
+    return next((column for column, ending in pairs if naming.shorten_fragments(column, ending) == name), None)
 
 
 def retype_steps(retyping: Retyping, on_unfit: OnUnfit, abilities: Abilities) -> Iterator[Step]:
@@ -229,9 +227,8 @@ def sync_steps(retyping: Retyping, on_unfit: OnUnfit, abilities: Abilities) -> I
     if is_unique:
         yield Prepare(AddUnique(table, target.name, is_prepared=True), Phase.BUILD_INDEX)
     kept_name = free_name(retyping.after.name, "before", retyping.taken_names, abilities.names)
-    yield SwapColumns(
-        backfill, kept_name, retyping.stays_required, is_unique, is_checked, None if variant is None else variant.name
-    )
+    variant_name = None if variant is None else variant.name
+    yield SwapColumns(backfill, kept_name, retyping.stays_required, is_unique, is_checked, variant_name)
 
 
 def _proven(step: SetNotNull | Backfill) -> Iterator[Step]:

@@ -37,9 +37,6 @@ def with_rewrites(
     If some steps of a group were undone by themselves, the remaining steps are grouped again, if they still can be.
 
     Each remaining step has its own statements; ``tables`` are as they are before the first of them.
-
-    Raises:
-        StepDoesNotFit: a step does not fit the tables.
     """
     if not plan.is_applicable:
         return plan
@@ -72,9 +69,6 @@ def find_rewrites(
     """Yield the indexes of the steps that run at once, with their table before the first of them.
 
     Something else runs before the steps in ``cuts``: no rewrite contains steps on both sides.
-
-    Raises:
-        StepDoesNotFit: a step does not fit the tables.
     """
     model = dict(tables)
     index = 0
@@ -100,9 +94,8 @@ def _end(steps: Sequence[Step], start: int, tables: Mapping[str, Table], abiliti
         table = steps[index - 1].apply_to(table)
         together = steps[start : index + 1]
         if not abilities.rewrites(step, table):
-            is_plain = (
-                isinstance(step, AddColumn) and step.column.nullable and DATABASE_TYPE not in step.column.properties
-            )
+            column = step.column if isinstance(step, AddColumn) else None
+            is_plain = column is not None and column.nullable and DATABASE_TYPE not in column.properties
             if abilities.transactional_ddl or not is_plain:
                 break
         elif abilities.transactional_ddl:
@@ -135,9 +128,6 @@ def find_rewrites_back(
     """Yield the numbers of the steps that are undone at once if no transaction contains them.
 
     The numbers begin with the last step; the tables are as they are before that is undone.
-
-    Raises:
-        StepDoesNotFit: a step does not fit the tables.
     """
     model = dict(tables)
     index = 0

@@ -156,8 +156,7 @@ class Engine:
             hint = "rename it, or use a naming convention such as `snake_case`"
             raise InputError(f"{name!r} has a line break, which is not allowed in SQL", hint=hint)
         if self.limits.is_too_long(name):
-            most = self.limits.max_bytes
-            raise InputError(f"`{name}` is longer than {most} bytes, the limit of the destination")
+            raise InputError(f"`{name}` is longer than {self.limits.max_bytes} bytes, the limit of the destination")
         return name
 
     def name(self, name: str) -> str:
@@ -305,11 +304,9 @@ def assignment_of(
         return Assignment(into, source, f"{source} IS NOT NULL AND {filled} IS NULL")
     if step.taken is Taken.NONE:
         return Assignment(into, "NULL", f"{source} IS NOT NULL")
-    condition = f"{source} IS NOT NULL"
-    if isinstance(step, FoldVariant):
-        condition += f" AND {into} IS NULL"  # a run that was killed may have folded before
-        return Assignment(into, engine.convert(retype_of(step), source).or_null, condition)
-    return Assignment(into, engine.convert(retype_of(step), source).or_null, f"{source} IS NOT NULL")
+    # A run that was killed may have folded before.
+    condition = f"{source} IS NOT NULL" + (f" AND {into} IS NULL" if isinstance(step, FoldVariant) else "")
+    return Assignment(into, engine.convert(retype_of(step), source).or_null, condition)
 
 
 def new_column(step: Backfill, candidates: Iterable[str] | Table | None) -> str:
@@ -389,9 +386,8 @@ def values_after(steps: Sequence[Step], table: Table, engine: Engine) -> dict[st
                 values[step.before.name] = convert_nulls_too(step, values[step.before.name], engine)
             case Backfill():
                 assignment = assignment_of(step, engine, table, values)
-                values[step.target.name] = (
-                    f"CASE WHEN {assignment.condition} THEN {assignment.value} ELSE {assignment.column} END"
-                )
+                chosen = f"CASE WHEN {assignment.condition} THEN {assignment.value} ELSE {assignment.column} END"
+                values[step.target.name] = chosen
             case _:
                 pass
     return values

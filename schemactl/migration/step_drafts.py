@@ -9,13 +9,7 @@ from typing import TypeAlias
 
 from schemactl.errors import InputError
 from schemactl.migration.abilities import Abilities
-from schemactl.migration.comparison import (
-    Comparison,
-    bare,
-    bare_table,
-    is_bookkeeping,
-    without_origin,
-)
+from schemactl.migration.comparison import Comparison, bare, bare_table, is_bookkeeping, was_declared, without_origin
 from schemactl.migration.conflicting_renames import free_name, in_order, is_kept
 from schemactl.migration.effects import apply_to_model
 from schemactl.migration.options import PlanOptions
@@ -206,16 +200,11 @@ class _Drafter:
                 pass  # renames are drafted all together before; a catalog has no other changes
 
     def _remove_table(self, change: TableRemoved) -> Iterator[Draft]:
-        name, ledger_schema = change.table.name, self.comparison.ledger_schema
-        # One that this plan sets aside, or that follows another, stays.
-        is_there = self.comparison.old_table(name) == name
-        was_removed = (ledger_schema is not None and name in ledger_schema.tables) or (
-            name,
-            None,
-        ) in self.options.removed_before
+        name = change.table.name
         if self.options.keeps_removed or name in self.comparison.schema.tables:
             return
-        if is_there and was_removed:
+        # A table that this plan sets aside, or that follows another, stays.
+        if self.comparison.old_table(name) == name and was_declared(self.comparison, name, None, self.options):
             depth = -len(ancestors(self.comparison.catalogue, name))
             # No table of another version has this name.
             kept_name = f"{KEPT_PREFIX}{self.comparison.schema.version}_{name}" if self.abilities.keeps_dropped else ""
@@ -247,13 +236,11 @@ class _Drafter:
         ledger_schema = self.comparison.ledger_schema
         if self.options.keeps_removed or is_dlts_own(column) or column in self.comparison.schema.tables[table].columns:
             return False
-        if (self.comparison.old_table(table), column) in self.options.removed_before:
+        if was_declared(self.comparison, table, column, self.options):
             return True
-        if ledger_schema is None:
+        if ledger_schema is None or self.comparison.old_table(table) in ledger_schema.tables:
             return False
-        last_table = ledger_schema.tables.get(self.comparison.old_table(table))
-        if last_table is None and table not in self.comparison.catalogue.tables:
-            last_table = ledger_schema.tables.get(table)
+        last_table = None if table in self.comparison.catalogue.tables else ledger_schema.tables.get(table)
         return last_table is not None and column in last_table.columns
 
     def _add_column(self, change: ColumnAdded) -> Iterator[Draft]:
@@ -264,10 +251,8 @@ class _Drafter:
         # The schema decides which rows get the value: not every destination can forbid nulls.
         fills = forbids or not schema_column.nullable
         if fills and (fault := backfill_fault(schema_column)):
-            hint = "set a value that fits the column, or remove `x-backfill`"
-            raise InputError(
-                f"`{BACKFILL}` of `{table}.{schema_column.name}` cannot fill stored rows: {fault}", hint=hint
-            )
+            message = f"`{BACKFILL}` of `{table}.{schema_column.name}` cannot fill stored rows: {fault}"
+            raise InputError(message, hint="set a value that fits the column, or remove `x-backfill`")
         if forbids and is_empty and self.abilities.adds_not_null:
             yield Draft(_Phase.ADD_COLUMNS, AddColumn(table, column), change)
             return
@@ -288,15 +273,9 @@ class _Drafter:
             return
         current_column = self._without_dropped_key(table, self.comparison.found_column(table, name))
         if change.after is False:
-            schema_column = self.comparison.schema.tables[table].columns[name]
             is_retyped = (table, name) in self.comparison.retyped
-            yield Draft(
-                _Phase.FORBID_NULLS,
-                SetNotNull(
-                    table, with_property(bare(schema_column) if is_retyped else current_column, "nullable", None)
-                ),
-                change,
-            )
+            column = bare(self.comparison.schema.tables[table].columns[name]) if is_retyped else current_column
+            yield Draft(_Phase.FORBID_NULLS, SetNotNull(table, with_property(column, "nullable", None)), change)
         elif not current_column.properties.get("primary_key"):  # no key lets nulls in
             yield Draft(_Phase.ALLOW_NULLS, DropNotNull(table, current_column), change)
 
@@ -326,11 +305,8 @@ class _Drafter:
         if self.options.compares_unique and not schema_table.columns[name].properties.get("unique"):
             current_column = with_property(current_column, "unique", None)  # dropped before
         existing_names = {*self.comparison.found_table(table).columns}
-        variant = (
-            variant_column(after, current_column.data_type, self.comparison.naming)
-            if current_column.data_type
-            else None
-        )
+        data_type = current_column.data_type
+        variant = variant_column(after, data_type, self.comparison.naming) if data_type else None
         return Retyping(
             table=table,
             before=current_column,
@@ -410,9 +386,9 @@ def _describe(
         before: dict[str, str | None] = {}
         after: dict[str, str | None] = {}
         for column_name, current, described in _described_parts(tables[name], schema_table):
-            former = (
-                last.columns.get(comparison.old_column(name, column_name)) if last is not None and column_name else last
-            )
+            former: Table | Column | None = last
+            if last is not None and column_name:
+                former = last.columns.get(comparison.old_column(name, column_name))
             old, new = description_of(current), _kept_text(described, abilities)
             if old != new and (new is not None or old == _kept_text(former, abilities)):
                 before[column_name], after[column_name] = old, new
@@ -478,9 +454,8 @@ def planned_keys(comparison: Comparison, is_empty: Callable[[str], bool]) -> Map
 
     def is_required(name: str, table: Table, column: str) -> bool:
         schema_column = table.columns[column]
-        return not schema_column.nullable and (
-            (name, column) not in added or has_backfill(schema_column) or is_empty(name)
-        )
+        has_values = (name, column) not in added or has_backfill(schema_column) or is_empty(name)
+        return not schema_column.nullable and has_values
 
     tables = comparison.schema.tables
     return {
@@ -508,9 +483,9 @@ def unique_steps(comparison: Comparison) -> Iterator[tuple[KeyStep, Change]]:
         for column in typed_columns(table) if comparison.has_table(name) else ():
             old = comparison.old_column(name, column.name)
             current_column = comparison.found_table(name).columns.get(old)
-            is_there = current_column is not None and bool(current_column.properties.get("unique"))
-            is_stated = bool(column.properties.get("unique"))
-            if is_stated and not is_there:
+            is_unique = current_column is not None and bool(current_column.properties.get("unique"))
+            becomes_unique = bool(column.properties.get("unique"))
+            if becomes_unique and not is_unique:
                 yield AddUnique(name, column.name), ColumnPropertyChanged(name, column.name, "unique", ABSENT, True)
-            if is_there and not is_stated:
+            if is_unique and not becomes_unique:
                 yield DropUnique(name, old), ColumnPropertyChanged(name, column.name, "unique", True, ABSENT)

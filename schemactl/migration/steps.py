@@ -184,11 +184,7 @@ class BaseStep(ABC):
         return Risk.SAFE if is_online and lock is not None and not lock.writers_wait else Risk.of_way(way)
 
     def apply_to(self, table: Table | None) -> Table | None:
-        """Return the table after the step; None if the step drops it.
-
-        Raises:
-            StepDoesNotFit: the table or a column is missing, or the new name is taken.
-        """
+        """Return the table after the step, as ``change_table``; a missing table does not fit, unless it is created."""
         if table is None:
             raise StepDoesNotFit(f"there is no table `{self.table_name}`")
         return self.change_table(table)
@@ -391,11 +387,7 @@ class _ColumnsStep(_InTable):
 
     @abstractmethod
     def change_columns(self, columns: Columns) -> Columns:
-        """Return the table's columns after the step.
-
-        Raises:
-            StepDoesNotFit: a column is missing, or the new name is taken.
-        """
+        """Return the table's columns after the step; raises ``StepDoesNotFit`` as ``change_table``."""
 
     def change_table(self, table: Table) -> Table:
         return replace(table, columns=self.change_columns(table.columns))
@@ -1093,8 +1085,7 @@ class SwapColumns(OnlineStep):
 
     @property
     def undo(self) -> Undo:
-        note = "later values are copied back, unless they do not fit"
-        return Undo((RestoreColumn(self),), note=note)
+        return Undo((RestoreColumn(self),), note="later values are copied back, unless they do not fit")
 
     def change_table(self, table: Table) -> Table:
         columns, source, target = table.columns, self.backfill.source.name, self.backfill.target.name
