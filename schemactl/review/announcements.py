@@ -50,18 +50,14 @@ def column_last_day(table: Table | None, name: str) -> date | None:
     """Return the announced last day of a column; anything but a date is ignored."""
     if table is None:
         return None
-    column = table.columns.get(name)
-    return read_last_day(_day_hints(table.properties, REMOVED_COLUMNS).get(name)) or (
-        deprecated_until(column.properties) if column else None
-    )
+    day = read_last_day(_day_hints(table.properties, REMOVED_COLUMNS).get(name))
+    return day or (deprecated_until(table.columns[name].properties) if name in table.columns else None)
 
 
 def own_last_day(schema: Schema, name: str) -> date | None:
     """Return the last day of a table as ``column_last_day``, without that of its parents."""
-    table = schema.tables.get(name)
-    return read_last_day(_day_hints(schema.extensions, REMOVED_TABLES).get(name)) or (
-        deprecated_until(table.properties) if table else None
-    )
+    day = read_last_day(_day_hints(schema.extensions, REMOVED_TABLES).get(name))
+    return day or (deprecated_until(schema.tables[name].properties) if name in schema.tables else None)
 
 
 def deprecated_until(properties: Properties) -> date | None:

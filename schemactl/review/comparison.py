@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from schemactl.errors import Location
+from schemactl.grouping import group_by
 from schemactl.review.field_changes import (
     STRUCTURE_HINTS,
     FieldChange,
@@ -93,10 +94,7 @@ class Comparison:
 
     @cached_property
     def _by_kind(self) -> Mapping[type, list[Change]]:
-        changes_by_kind: dict[type, list[Change]] = {}
-        for change in self.changes:
-            changes_by_kind.setdefault(type(change), []).append(change)
-        return changes_by_kind
+        return group_by(self.changes, type)
 
     @cached_property
     def base_tables(self) -> Mapping[str, str]:
@@ -119,12 +117,10 @@ class Comparison:
 
         None for a column whose structure cannot be compared.
         """
-        places = dict.fromkeys(
-            (change.table, change.column) for change in self.of(ColumnPropertyChanged, *STRUCTURE_HINTS)
-        )
+        hint_changes = self.of(ColumnPropertyChanged, *STRUCTURE_HINTS)
         is_kept = any(keeps_structure(side.schema.normalizers) for side in (self.base, self.head))
         changes = {}
-        for table, name in places:
+        for table, name in dict.fromkeys((change.table, change.column) for change in hint_changes):
             base, head = self.base_column(table, name), self.head_column(table, name)
             if base is not None and head is not None:
                 changes[table, name] = column_fields(table, base, head, self.structure_in, keeps_structure=is_kept)

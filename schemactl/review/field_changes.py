@@ -126,9 +126,7 @@ def column_fields(
         return None
     if hint == SPARK_TYPE and isinstance(old, Json) and not isinstance(new, Json) and not keeps_structure:
         return None
-    old_field, new_field = (
-        _Field(of, {}, column.properties.get(FIELDS)) for of, column in ((old, before), (new, after))
-    )
+    old_field, new_field = _Field(old, {}, before.properties.get(FIELDS)), _Field(new, {}, after.properties.get(FIELDS))
     return tuple(_Walk(table, after.name, hint).changes(old_field, new_field, (), ()))
 
 
@@ -146,10 +144,6 @@ class _Field:
         fields = self.type.fields if isinstance(self.type, Struct) else ()
         return {name: _with_note(of, notes.get(name)) for name, of in fields}
 
-    def inside(self, of: NestedType) -> _Field:
-        """Return the elements of a list, or the values of a map; hints are about the fields in them."""
-        return _Field(of, {}, self.notes)
-
 
 def _with_note(of: NestedType, note: Any) -> _Field:
     """Return a field with the properties that ``x-fields`` sets; null removes a property."""
@@ -160,9 +154,7 @@ def _with_note(of: NestedType, note: Any) -> _Field:
 
 
 def _full_type(of: NestedType | None, properties: Properties) -> FullType | None:
-    if not isinstance(of, Leaf):
-        return None
-    return full_type(properties or leaf_properties(of.name) or {})
+    return full_type(properties or leaf_properties(of.name) or {}) if isinstance(of, Leaf) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +172,8 @@ class _Walk:
             case Struct(), Struct():
                 yield from self._of_objects(before, after, path, old_path)
             case (ListOf(old), ListOf(new)) | (MapOf(old), MapOf(new)):
-                inner = before.inside(old), after.inside(new)
+                # Hints of a list or a map are about the fields in its elements.
+                inner = _Field(old, {}, before.notes), _Field(new, {}, after.notes)
                 yield from self.changes(*inner, (*path, INSIDE), (*old_path, INSIDE))
             case old, new:
                 types = _full_type(old, before.properties), _full_type(new, after.properties)
@@ -285,10 +278,8 @@ def _structures(
         return DATABASE_TYPE, structure_in(sides[0]), structure_in(sides[1])
     if any(column.data_type is not DataType.JSON for column in (before, after)):
         return SPARK_TYPE, None, None
-    (_, old), (hint, new) = _stated_structure(before), _stated_structure(after)
-    if isinstance(new, Json):
-        hint, _ = _stated_structure(before)
-    return hint, old, new
+    (old_hint, old), (new_hint, new) = _stated_structure(before), _stated_structure(after)
+    return old_hint if isinstance(new, Json) else new_hint, old, new
 
 
 def _stated_structure(column: Column) -> tuple[str, NestedType | None]:

@@ -20,11 +20,7 @@ from schemactl.schema.renames import ID
 UNITS: Final = frozenset(("x-unit", "x-units", "x-format", "x-currency", "x-encoding", "x-timezone", "x-time-zone"))
 """Hints about the meaning of a column's values."""
 
-BOUNDS: Final[Mapping[str, str]] = {
-    "x-minimum": "smallest value",
-    "x-maximum": "largest value",
-    "x-pattern": "pattern",
-}
+BOUNDS: Final[Mapping[str, str]] = {"x-minimum": "smallest value", "x-maximum": "largest value", "x-pattern": "pattern"}
 """Reported by rule Q953."""
 
 LIMITS: Final[Mapping[str, str]] = {
@@ -156,7 +152,7 @@ def hint_match(
 
 def without(values: Sequence[Any], excluded_values: Sequence[Any]) -> list[Any]:
     """Return the values that are not among ``excluded_values``; unlike ``in``, ``true`` is not 1."""
-    excluded_keys = {value_key(excluded_value) for excluded_value in excluded_values}
+    excluded_keys = set(map(value_key, excluded_values))
     return [value for value in values if value_key(value) not in excluded_keys]
 
 

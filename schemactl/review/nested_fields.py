@@ -28,16 +28,10 @@ def field_hints(comparison: Comparison, *names: str) -> Iterator[FieldPropertyCh
     """Yield the changed properties of fields inside columns, by names or all, if the meaning changed."""
     for changes in comparison.fields.values():
         for change in changes or ():
-            if not isinstance(change, FieldPropertyChanged) or (names and change.name not in names):
-                continue
-            if not _is_restated(change):
-                yield change
-
-
-def _is_restated(change: FieldPropertyChanged) -> bool:
-    if change.name == "nullable":  # false is not unset
-        return (change.before is False) is (change.after is False)
-    return is_restated(change)
+            if isinstance(change, FieldPropertyChanged) and (not names or change.name in names):
+                is_same_nullability = (change.before is False) is (change.after is False)  # false is not unset
+                if not (is_same_nullability if change.name == "nullable" else is_restated(change)):
+                    yield change
 
 
 def value_hints(comparison: Comparison, *names: str) -> Iterator[ColumnPropertyChanged]:

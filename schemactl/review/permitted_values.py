@@ -137,15 +137,8 @@ class PermittedValues:
         for hint, limit in LIMITS_BY_HINT.items():
             if hint in hints and limit not in readable:
                 unreadable.setdefault(limit, {})[hint] = repr(hints[hint])
-        return cls(
-            data_type,
-            bounds,
-            sizes,
-            abs(step) if step else None,
-            "x-unique-items" in hints,
-            None if enum_values is None else tuple(enum_values),
-            unreadable,
-        )
+        enum = None if enum_values is None else tuple(enum_values)
+        return cls(data_type, bounds, sizes, abs(step) if step else None, "x-unique-items" in hints, enum, unreadable)
 
     def is_within(self, other: PermittedValues, limit: Limit) -> bool:
         """Return whether a limit of another set excludes no value of this set, as far as one can tell."""
@@ -256,11 +249,9 @@ def _bound(hints: Properties, limit: Limit, data_type: FullType | None) -> Bound
     inclusive, exclusive = (hints.get(hint) for hint in BOUND_HINTS[limit])
     if exclusive is True:  # in JSON Schema's draft 4 it is a mark on the other hint
         inclusive, exclusive = None, inclusive
-    bounds = [
-        Bound(point, is_inclusive, limit_value)
-        for limit_value, is_inclusive in ((inclusive, True), (exclusive, False))
-        if (point := _point(limit_value, data_type)) is not None
-    ]
+    pairs = ((inclusive, True), (exclusive, False))
+    points = ((_point(hint_value, data_type), is_inclusive, hint_value) for hint_value, is_inclusive in pairs)
+    bounds = [Bound(point, is_inclusive, hint_value) for point, is_inclusive, hint_value in points if point is not None]
     if len(bounds) > 1 and _is_inside(bounds[0], bounds[1], limit) is not True:
         return bounds[1]
     return bounds[0] if bounds else None
@@ -277,10 +268,9 @@ def _bound_of_type(data_type: FullType | None, limit: Limit) -> Bound | None:
 def _is_inside(bound: Bound, other: Bound, limit: Limit) -> bool | None:
     """Return whether a bound is as tight as another one; None for points that cannot be compared."""
     points = bound.point, other.point
-    if isinstance(points[0], Fraction) is not isinstance(points[1], Fraction):
-        return None
-    # Texts of one length are dates or times.
-    if isinstance(points[0], str) and isinstance(points[1], str) and len(points[0]) != len(points[1]):
+    # A number and a text, or texts that are not dates or times of one length, cannot be compared.
+    lengths = {len(point) if isinstance(point, str) else None for point in points}
+    if len(lengths) > 1:
         return None
     if points[0] == points[1]:
         return other.is_inclusive or not bound.is_inclusive

@@ -9,6 +9,7 @@ from functools import cache, cached_property
 from typing import assert_never
 
 from schemactl.errors import Location
+from schemactl.grouping import group_by
 from schemactl.schema.reader_effects import ReaderEffect
 
 
@@ -162,26 +163,20 @@ class Readership:
     before: Readership | None = None
 
     @cached_property
-    def _uses_by_table(self) -> Mapping[str, tuple[Use, ...]]:
-        tables: dict[str, list[Use]] = {}
-        for use in self.uses:
-            tables.setdefault(use.table, []).append(use)
-        return {table: tuple(uses) for table, uses in tables.items()}
+    def _uses_by_table(self) -> Mapping[str, list[Use]]:
+        return group_by(self.uses, lambda use: use.table)
 
     @cached_property
-    def _uses_by_column(self) -> Mapping[tuple[str, str | None], tuple[Use, ...]]:
-        columns: dict[tuple[str, str | None], list[Use]] = {}
-        for use in self.uses:
-            columns.setdefault((use.table, use.column), []).append(use)
-        return {column: tuple(uses) for column, uses in columns.items()}
+    def _uses_by_column(self) -> Mapping[tuple[str, str | None], list[Use]]:
+        return group_by(self.uses, lambda use: (use.table, use.column))
 
     def uses_of(self, table: str, column: str | None = None) -> tuple[Use, ...]:
         """Return the uses of a column and of ``select *``; without a column, all uses of the table."""
-        return self._uses_by_table.get(table, ()) if column is None else self.uses_naming(table, column)
+        return tuple(self._uses_by_table.get(table, ())) if column is None else self.uses_naming(table, column)
 
     def uses_naming(self, table: str, column: str | None) -> tuple[Use, ...]:
         """Return the uses of a column; without a column, the uses of the table without a column."""
-        return self._uses_by_column.get((table, column), ())
+        return tuple(self._uses_by_column.get((table, column), ()))
 
     def blind_for(self, table: str, column: str | None = None) -> tuple[Blindness, ...]:
         """Return the reasons why another reader may read a column or table unnoticed."""
@@ -225,11 +220,8 @@ class Readership:
         return tuple(sorted(repaired, key=lambda reader: reader.name))
 
     def _uses_broken_by(self, effect: ReaderEffect, table: str, column: str | None) -> dict[Reader, list[Use]]:
-        broken: dict[Reader, list[Use]] = {}
-        for use in self.uses_of(table, None if effect is ReaderEffect.ADDED else column):
-            if use.breaks_by(effect):
-                broken.setdefault(use.reader, []).append(use)
-        return broken
+        uses = self.uses_of(table, None if effect is ReaderEffect.ADDED else column)
+        return group_by((use for use in uses if use.breaks_by(effect)), lambda use: use.reader)
 
 
 def merge(

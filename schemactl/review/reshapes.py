@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 
+from schemactl.grouping import group_by
 from schemactl.review.comparison import Comparison
 from schemactl.schema.changes import ColumnAdded, ColumnRemoved, TableAdded, TableRemoved
 from schemactl.schema.naming import Naming, naming_of
@@ -62,8 +62,12 @@ class _Finder:
         self._comparison = comparison
         self._added = list(comparison.of(ColumnAdded))
         self._removed = list(comparison.of(ColumnRemoved))
-        self._new = _by_parent(change.table for change in comparison.of(TableAdded))
-        self._gone = _by_parent(change.table for change in comparison.of(TableRemoved))
+        added_tables = (change.table for change in comparison.of(TableAdded))
+        removed_tables = (change.table for change in comparison.of(TableRemoved))
+        self._new, self._gone = (
+            group_by((table for table in tables if table.parent is not None), lambda table: table.parent or "")
+            for tables in (added_tables, removed_tables)
+        )
 
     def find(self) -> Iterator[Reshape]:
         if not (self._new or self._gone or (self._added and self._removed)):
@@ -111,22 +115,11 @@ class _Finder:
                     yield Reshape(Form.LISTED, parent, column.name, nested, keeps_column=True)
 
 
-def _by_parent(tables: Iterator[Table]) -> Mapping[str, list[Table]]:
-    tables_by_parent: dict[str, list[Table]] = defaultdict(list)
-    for table in tables:
-        if table.parent is not None:
-            tables_by_parent[table.parent].append(table)
-    return dict(tables_by_parent)
-
-
 def _below(table: str, column: str, by_parent: Mapping[str, list[Table]], naming: Naming) -> Iterator[str]:
     """Yield the nested tables that hold a key of a table, with all that is nested in them."""
     name = naming.shorten_fragments(table, column)
-    pending_names = [
-        nested_table.name
-        for nested_table in by_parent.get(table, ())
-        if nested_table.name == name or nested_table.name.startswith(name + naming.path_separator)
-    ]
+    nested_names = [nested_table.name for nested_table in by_parent.get(table, ())]
+    pending_names = [of for of in nested_names if of == name or of.startswith(name + naming.path_separator)]
     yielded_names: set[str] = set()
     while pending_names:
         nested_name = pending_names.pop(0)

@@ -99,11 +99,8 @@ def size_effect(before: FullType, after: FullType) -> Effect | None:
         if after.scale < before.scale:
             return Effect.LOSES
         digits_after, digits_before = after.integer_digits, before.integer_digits
-        return (
-            Effect.WIDENED
-            if digits_after is None or (digits_before is not None and digits_after >= digits_before)
-            else Effect.DEPENDS
-        )
+        has_room = digits_after is None or (digits_before is not None and digits_after >= digits_before)
+        return Effect.WIDENED if has_room else Effect.DEPENDS
     is_moment = after.data_type in (DataType.TIMESTAMP, DataType.TIME)
     if is_moment or before.scale != after.scale or before.precision == after.precision:
         return None
@@ -134,9 +131,7 @@ class Retype:
 
 def resized(comparison: Comparison) -> Iterator[Retype]:
     """Yield the columns that kept their data type and changed its size or time zone, defaults applied."""
-    for retype in _retypes(comparison):
-        if retype.before.data_type == retype.after.data_type and retype.before != retype.after:
-            yield retype
+    return (retype for retype in _retypes(comparison) if retype.before.data_type == retype.after.data_type)
 
 
 def size_rule(effect: Effect, sentence: str) -> Finder:
@@ -195,9 +190,8 @@ def conversion_rule(effect: Effect) -> Finder:
 
 def promoted(comparison: Comparison) -> Iterator[Retype]:
     """Yield the columns that the contract of the head schema lets data widen, and whose type is wider in it."""
-    for retype in _all_retypes(comparison):
-        if _is_promoted(comparison, retype) and not _is_folded(comparison, retype):
-            yield retype
+    retypes = _all_retypes(comparison)
+    return (of for of in retypes if _is_promoted(comparison, of) and not _is_folded(comparison, of))
 
 
 def _is_promoted(comparison: Comparison, retype: Retype) -> bool:
@@ -218,11 +212,8 @@ def _is_folded(comparison: Comparison, retype: Retype) -> bool:
 
 
 def _retypes(comparison: Comparison) -> Iterator[Retype]:
-    return (
-        retype
-        for retype in _all_retypes(comparison)
-        if not (_is_promoted(comparison, retype) or _is_folded(comparison, retype))
-    )
+    retypes = _all_retypes(comparison)
+    return (of for of in retypes if not (_is_promoted(comparison, of) or _is_folded(comparison, of)))
 
 
 def _all_retypes(comparison: Comparison) -> Iterator[Retype]:

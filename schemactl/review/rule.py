@@ -32,19 +32,8 @@ from schemactl.schema.changes import (
 from schemactl.schema.nested_types import FieldPath
 from schemactl.schema.reader_effects import ReaderEffect
 
-__all__ = [
-    "BREAKS_ALL",
-    "BREAKS_NOBODY",
-    "Comparison",
-    "Direction",
-    "Finder",
-    "Impact",
-    "Match",
-    "Matches",
-    "ReaderEffect",
-    "Rule",
-]
-__all__ += ["Severity"]
+__all__ = ["BREAKS_ALL", "BREAKS_NOBODY", "Comparison", "Direction", "Finder", "Impact", "Match", "Matches"]
+__all__ += ["ReaderEffect", "Rule", "Severity"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

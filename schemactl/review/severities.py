@@ -13,9 +13,8 @@ def parse_severity(rule: str, level: str) -> Severity:
     if rule not in rule_ids():
         suggestion = did_you_mean(rule.upper(), rule_ids()) or "`schemactl rules` lists them"
         raise InputError(f"there is no rule `{rule}`", hint=suggestion)
+    if not level:
+        raise InputError(f"`{rule}` has no level", hint=f"write `{rule}=LEVEL`; levels: {backquoted(levels)}")
     if level not in levels:
-        if not level:
-            level_names = backquoted(levels)
-            raise InputError(f"`{rule}` has no level", hint=f"write `{rule}=LEVEL`; levels: {level_names}")
         raise InputError(f"`{level}` is not a severity for `{rule}`", hint=nearest_or_all(level, levels))
     return levels[level]

@@ -15,7 +15,7 @@ from schemactl.review.rules import rule_ids
 from schemactl.review.severity import Severity
 
 _KEYS: Final = ("rule", "table", "column", "fingerprint", "severity", "reason", "until")
-_SEVERITIES: Final = tuple(each.value for each in (Severity.INFO, Severity.WARN, Severity.ERROR))
+_SEVERITIES: Final = (Severity.INFO.value, Severity.WARN.value, Severity.ERROR.value)
 
 SILENCE_SCHEMA: Final[Mapping[str, Any]] = {
     "type": "object",
@@ -59,12 +59,7 @@ def expired(silences: Iterable[Silence], today: date) -> tuple[Silence, ...]:
 
 
 def parse_silences(items: Sequence[tuple[Mapping[str, Any], Location | None]]) -> tuple[Silence, ...]:
-    """Read silences from configuration.
-
-    Args:
-        items: tables such as ``{"rule": "C204", "table": "orders", "reason": "...", "until": "2026-03-31"}``, each with
-            its location.
-    """
+    """Read silences from tables of settings with their places: ``{"rule": "C204", "reason": "...", ...}``."""
     problems = [problem for number, item in enumerate(items, 1) for problem in _problems(item[0], number, item[1])]
     if len(problems) == 1:
         raise InputError(problems[0].message, at=problems[0].at, hint=problems[0].hint)
@@ -144,10 +139,6 @@ def write_silence(finding: Finding, until: date, reason: str, table: str) -> str
         "reason": reason,
     }
     # JSON strings are TOML strings, except for the character DEL.
-    texts = {
-        key: json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-        for key, value in entries.items()
-        if value is not None
-    }
-    lines = (f"[[{table}]]", *(f"{key} = {text}" for key, text in texts.items()), f"until = {until.isoformat()}")
-    return "\n".join(lines) + "\n"
+    texts = {key: json.dumps(value, ensure_ascii=False) for key, value in entries.items() if value is not None}
+    lines = (f"{key} = {text}\n" for key, text in texts.items())
+    return f"[[{table}]]\n{''.join(lines)}until = {until.isoformat()}\n".replace("\x7f", "\\u007f")

@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
-from schemactl.review.added_removed import (
-    Addition,
-    Removal,
-    added_columns,
-    added_tables,
-    removed_columns,
-    variant_of,
-)
+from schemactl.grouping import group_by
+from schemactl.review.added_removed import Addition, Removal, added_columns, added_tables, removed_columns, variant_of
 from schemactl.review.announcements import column_last_day, is_expired, own_last_day
 from schemactl.review.field_changes import FieldChange, FieldEvent
 from schemactl.review.hints import hint_match, is_unset, property_rule
@@ -43,6 +35,7 @@ from schemactl.review.wording import advice, full_name, listed, plain, quote_val
 from schemactl.schema.backfill import BACKFILL, backfill_fault
 from schemactl.schema.changes import (
     ColumnPropertyChanged,
+    ColumnRemoved,
     ColumnRenamed,
     ColumnRetyped,
     NullabilityChanged,
@@ -55,6 +48,7 @@ from schemactl.schema.nested_types import path_text
 from schemactl.schema.presence import has_implicit_fields, has_implicit_presence
 from schemactl.schema.renames import ID
 from schemactl.schema.structure import has_type
+from schemactl.schema.types import Column
 
 
 def find_column_added(comparison: Comparison) -> Matches:
@@ -133,11 +127,8 @@ def find_column_removed(comparison: Comparison) -> Matches:
         is_frozen = contract_for(comparison.head.schema, table).columns is Mode.FREEZE
         has_rows = has_type(change.column)
         untyped = "" if has_rows else ", but never had a data type"
-        yield Match.of(
-            change,
-            f"column `{name}` was removed from `{table}`{until}{untyped}",
-            impact=(BREAKS_ALL if is_frozen else None) if has_rows else BREAKS_NOBODY,
-        )
+        impact = (BREAKS_ALL if is_frozen else None) if has_rows else BREAKS_NOBODY
+        yield Match.of(change, f"column `{name}` was removed from `{table}`{until}{untyped}", impact=impact)
 
 
 C204 = Rule(
@@ -156,11 +147,9 @@ C204 = Rule(
 def find_announced_column_removed(comparison: Comparison) -> Matches:
     """Yield each column that was removed after the end of its notice."""
     for change in removed_columns(comparison, Removal.ANNOUNCED):
-        name = change.column.name
-        until = column_last_day(comparison.base_table(change.table), name)
-        yield Match.of(
-            change, f"column `{name}` was removed from `{change.table}`, as announced: its last day was {until}"
-        )
+        name, table = change.column.name, change.table
+        until = column_last_day(comparison.base_table(table), name)
+        yield Match.of(change, f"column `{name}` was removed from `{table}`, as announced: its last day was {until}")
 
 
 C205 = Rule(
@@ -211,11 +200,9 @@ def find_retired_name_reused(comparison: Comparison) -> Matches:
         since = own_last_day(comparison.base.schema, name)
         yield Match.of(added, f"table `{name}` is new, but the name was retired after {since}")
     for change in added_columns(comparison, Addition.REVIVED):
-        column = change.column
-        since = column_last_day(comparison.base_table(change.table), column.name)
-        yield Match.of(
-            change, f"column {with_type(column)} is new in `{change.table}`, but the name was retired after {since}"
-        )
+        column, table = with_type(change.column), change.table
+        since = column_last_day(comparison.base_table(table), change.column.name)
+        yield Match.of(change, f"column {column} is new in `{table}`, but the name was retired after {since}")
 
 
 C207 = Rule(
@@ -265,15 +252,21 @@ def find_variant_folded(comparison: Comparison) -> Matches:
         of = variant_of(comparison, change)
         column = comparison.head_column(change.table, of) if of else None
         if column is not None:
-            yield Match(
-                sentence=f"variant column {with_type(change.column)} was removed from `{change.table}`: `{of}` "
-                f"({quote_value(column.properties.get('data_type'))}) must hold its values",
-                table=change.table,
-                column=of,
-                before=change.column.to_dict(),
-                after=column.to_dict(),
-                question="type",
-            )
+            holder = f"`{of}` ({quote_value(column.properties.get('data_type'))})"
+            phrase = f"was removed from `{change.table}`: {holder} must hold its values"
+            yield _variant_match(change, column, phrase)
+
+
+def _variant_match(change: ColumnRemoved | VariantFolded, column: Column, phrase: str) -> Match:
+    """Return the match of a variant that is gone, at the column that holds its values."""
+    return Match(
+        sentence=f"variant column {with_type(change.column)} {phrase}",
+        table=change.table,
+        column=column.name,
+        before=change.column.to_dict(),
+        after=column.to_dict(),
+        question="type",
+    )
 
 
 C209 = Rule(
@@ -296,15 +289,8 @@ def find_declared_fold(comparison: Comparison) -> Matches:
     for change in comparison.of(VariantFolded):
         column = comparison.head_column(change.table, change.into)
         if column is not None:
-            yield Match(
-                sentence=f"variant column {with_type(change.column)} of `{change.table}` was folded into "
-                f"`{change.into}` ({quote_value(column.properties.get('data_type'))})",
-                table=change.table,
-                column=change.into,
-                before=change.column.to_dict(),
-                after=column.to_dict(),
-                question="type",
-            )
+            into = f"`{change.into}` ({quote_value(column.properties.get('data_type'))})"
+            yield _variant_match(change, column, f"of `{change.table}` was folded into {into}")
 
 
 C221 = Rule(
@@ -360,11 +346,8 @@ def find_column_completed(comparison: Comparison) -> Matches:
             continue
         impact = _required_impact(comparison, change)
         required = " and is required" if impact else ""
-        yield Match.of(
-            change,
-            f"column `{change.column}` of `{change.table}` now has the data type `{data_type}`{required}",
-            impact=impact,
-        )
+        sentence = f"column `{change.column}` of `{change.table}` now has the data type `{data_type}`{required}"
+        yield Match.of(change, sentence, impact=impact)
 
 
 def _required_impact(comparison: Comparison, change: ColumnRetyped) -> Impact | None:
@@ -418,34 +401,27 @@ C212 = Rule(
 def find_keys_merged(comparison: Comparison) -> Matches:
     """Yield each key that ``x-source-names`` kept apart from another key, and does so no longer."""
     for change in comparison.of(TablePropertyChanged, "x-source-names"):
-        before, after = _source_names(change.before), _source_names(change.after)
+        sides, ending = (change.before, change.after), f"in `{change.table}`"
+        before, after = (side if isinstance(side, Mapping) else {} for side in sides)
         for path, name in before.items():
             if path not in after:
                 phrase = f"the key `{path}` no longer has its own name `{name}`, and shares a name with another key"
-                yield _merged_match(change, phrase, {path: name}, None)
+                yield Match.of(change, f"{phrase} {ending}", before={path: name}, after=None)
         shared_before = _shared_names(before)
         for (level, name), paths in _shared_names(after).items():
             if set(shared_before.get((level, name), ())) != set(paths):
-                phrase = f"the keys {listed(paths)} share the name `{name}`"
-                yield _merged_match(
-                    change, phrase, {path: before.get(path) for path in paths}, dict.fromkeys(paths, name)
+                old_names, phrase = (
+                    {path: before.get(path) for path in paths},
+                    f"the keys {listed(paths)} share the name",
                 )
-
-
-def _merged_match(change: TablePropertyChanged, phrase: str, before: Any, after: Any) -> Match:
-    return Match.of(change, f"{phrase} in `{change.table}`", before=before, after=after)
-
-
-def _source_names(hint: Any) -> Mapping[str, str]:
-    names = plain(hint)
-    return names if isinstance(names, Mapping) else {}
+                yield Match.of(
+                    change, f"{phrase} `{name}` {ending}", before=old_names, after=dict.fromkeys(paths, name)
+                )
 
 
 def _shared_names(names: Mapping[str, str]) -> Mapping[tuple[str, str], list[str]]:
     """Return the levels and names that several keys have, with these keys."""
-    paths_by_name: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for path, name in names.items():
-        paths_by_name[path.rpartition(".")[0], name].append(path)
+    paths_by_name = group_by(names, lambda path: (path.rpartition(".")[0], names[path]))
     return {level_and_name: paths for level_and_name, paths in paths_by_name.items() if len(paths) > 1}
 
 
@@ -551,20 +527,17 @@ def find_id_changed(comparison: Comparison) -> Matches:
     for change in value_hints(comparison, ID):
         before, after = quote_value(change.before), quote_value(change.after)
         numbers = [type(value) is int for value in (change.before, change.after)]
+        changed = f"has the ID {after} instead of {before}"
         if is_unset(change.before):
             yield hint_match(change, f"now has the ID {after}", BREAKS_NOBODY)
         elif is_unset(change.after):
             impact = Impact(readers=Severity.WARN, writers=Severity.WARN) if numbers[0] else BREAKS_NOBODY
             yield hint_match(change, f"no longer has an ID; it was {before}", impact)
         elif any(numbers):
-            yield hint_match(
-                change, f"has the ID {after} instead of {before}: files and messages identify it by its ID"
-            )
+            yield hint_match(change, f"{changed}: files and messages identify it by its ID")
         else:
             impact = Impact(readers=Severity.WARN, writers=Severity.INFO)
-            yield hint_match(
-                change, f"has the ID {after} instead of {before}, which declares a different column", impact
-            )
+            yield hint_match(change, f"{changed}, which declares a different column", impact)
 
 
 C217 = Rule(
@@ -624,14 +597,12 @@ def find_null_forbidden(comparison: Comparison) -> Matches:
     for change in comparison.of(NullabilityChanged):
         if not change.is_restated and change.after is False:
             column = comparison.base_column(change.table, change.column)
-            has_rows = column is None or has_type(column)
             is_implicit = column is not None and has_implicit_presence(comparison.head.schema, column.properties)
-            yield Match.of(
-                change,
-                f"{full_name(change.table, change.column)} is now required",
-                impact=None if has_rows and not is_implicit else BREAKS_NOBODY,
-                question="null" if has_rows and not is_implicit else None,
-            )
+            sentence = f"{full_name(change.table, change.column)} is now required"
+            if is_implicit or (column is not None and not has_type(column)):
+                yield Match.of(change, sentence, impact=BREAKS_NOBODY)
+            else:
+                yield Match.of(change, sentence, question="null")
 
 
 N401 = Rule(
@@ -655,11 +626,8 @@ def find_null_allowed(comparison: Comparison) -> Matches:
         if not change.is_restated and change.before is False:
             column = comparison.base_column(change.table, change.column)
             is_implicit = column is not None and has_implicit_presence(comparison.head.schema, column.properties)
-            yield Match.of(
-                change,
-                f"{full_name(change.table, change.column)} is now nullable",
-                impact=BREAKS_NOBODY if is_implicit or (column is not None and not has_type(column)) else None,
-            )
+            impact = BREAKS_NOBODY if is_implicit or (column is not None and not has_type(column)) else None
+            yield Match.of(change, f"{full_name(change.table, change.column)} is now nullable", impact=impact)
 
 
 N402 = Rule(

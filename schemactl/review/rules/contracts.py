@@ -63,20 +63,21 @@ class Shift:
         return _STRICTNESS[self.after] > _STRICTNESS[self.before]
 
 
+def _owner_and_keys(table: str | None) -> tuple[str, tuple[str, ...]]:
+    """Return a table, None for the schema, for a sentence, and the place of its contract."""
+    return ("the schema", ("settings", CONTRACT)) if table is None else (f"`{table}`", ("tables", table, CONTRACT))
+
+
 def shift_rule(applies: Callable[[Shift], bool]) -> Finder:
     """Return the finder of the modes that changed in one direction, wherever they are inherited from."""
 
     def find(comparison: Comparison) -> Iterator[Match]:
         for shift in filter(applies, shifts(comparison)):
-            owner = "the schema" if shift.table is None else f"`{shift.table}`"
-            yield Match(
-                sentence=f"the contract on `{shift.entity}` of {owner} changes {from_to(shift.before, shift.after)}",
-                table=shift.table,
-                keys=("settings", CONTRACT) if shift.table is None else ("tables", shift.table, CONTRACT),
-                # They name the entity, so that no two matches of a table are equal.
-                before={str(shift.entity): str(shift.before)},
-                after={str(shift.entity): str(shift.after)},
-            )
+            owner, keys = _owner_and_keys(shift.table)
+            sentence = f"the contract on `{shift.entity}` of {owner} changes {from_to(shift.before, shift.after)}"
+            # They name the entity, so that no two matches of a table are equal.
+            before, after = ({str(shift.entity): str(mode)} for mode in (shift.before, shift.after))
+            yield Match(sentence=sentence, table=shift.table, keys=keys, before=before, after=after)
 
     return find
 
@@ -149,26 +150,28 @@ def broken_by_fields(comparison: Comparison, violation: Violation) -> tuple[Fiel
     As with columns, removing or reordering fields violates no contract, since data does neither.
     """
     column = violation.table, violation.column
+    structure_changes = comparison.of(ColumnPropertyChanged, SPARK_TYPE)
     other_changes: list[ColumnRetyped | NullabilityChanged] = [*comparison.of(ColumnRetyped)]
     other_changes += comparison.of(NullabilityChanged)
-    structure_changes = comparison.of(ColumnPropertyChanged, SPARK_TYPE)
     is_of_structure = any((change.table, change.column) == column for change in structure_changes)
     is_of_type = violation.entity is Entity.DATA_TYPE and violation.variant_of is None
-    has_other_changes = any((change.table, change.column) == column for change in other_changes)
-    if not is_of_structure or not is_of_type or has_other_changes:
+    if (
+        not is_of_structure
+        or not is_of_type
+        or any((change.table, change.column) == column for change in other_changes)
+    ):
         return None
     if not any(keeps_structure(side.schema.normalizers) for side in (comparison.base, comparison.head)):
-        # Loads of such schemas ignore the declared structure.
-        return ()
+        return ()  # loads of such schemas ignore the declared structure
     changes = comparison.fields.get((violation.table, violation.column or ""))
     if changes is None:
         return None
+    of_fields = (change for change in changes if isinstance(change, FieldChange))
+    new_names = (FieldEvent.ADDED, FieldEvent.RENAMED)
     return tuple(
         change
-        for change in changes
-        if isinstance(change, FieldChange)
-        and change.event in (FieldEvent.ADDED, FieldEvent.RENAMED, FieldEvent.RETYPED)
-        and (change.event is not FieldEvent.RETYPED or change.before != change.after)
+        for change in of_fields
+        if change.event in new_names or (change.event is FieldEvent.RETYPED and change.before != change.after)
     )
 
 
@@ -205,13 +208,8 @@ def find_contract_violated(comparison: Comparison) -> Matches:
     for violation in judge_edit(base, head):
         fields = broken_by_fields(comparison, violation)
         if fields is None:
-            yield Match(
-                sentence=_violation_sentence(violation),
-                table=violation.table,
-                column=violation.column,
-                before=violation.expected,
-                after=violation.found,
-            )
+            sentence, before, after = _violation_sentence(violation), violation.expected, violation.found
+            yield Match(sentence=sentence, table=violation.table, column=violation.column, before=before, after=after)
         else:
             yield from (field_match(change, _field_violation_sentence(violation, change)) for change in fields)
 
@@ -232,12 +230,10 @@ def _violation_sentence(violation: Violation) -> str:
         return f"{rule} allows no new tables, but {table} is new"
     if violation.entity is Entity.COLUMNS:
         return f"{rule} of {table} allows no new columns, but {column} (`{violation.found}`) is new"
+    requires = f"{rule} of {table} requires `{violation.expected}` for"
     if violation.variant_of is not None:
-        return (
-            f"{rule} of {table} requires `{violation.expected}` for `{violation.variant_of}`, but the variant column "
-            f"{column} allows `{violation.found}`"
-        )
-    return f"{rule} of {table} requires `{violation.expected}` for {column}, but it is now `{violation.found}`"
+        return f"{requires} `{violation.variant_of}`, but the variant column {column} allows `{violation.found}`"
+    return f"{requires} {column}, but it is now `{violation.found}`"
 
 
 X703 = Rule(
@@ -270,12 +266,9 @@ X704 = Rule(
 def find_contract_restated(comparison: Comparison) -> Matches:
     """Yield each table, or the schema, whose ``schema_contract`` changed without any effect."""
     for table in restated(comparison):
-        owner = "the schema" if table is None else f"`{table}`"
-        yield Match(
-            sentence=f"the contract of {owner} is written in another way or place, but means the same",
-            table=table,
-            keys=("settings", CONTRACT) if table is None else ("tables", table, CONTRACT),
-        )
+        owner, keys = _owner_and_keys(table)
+        sentence = f"the contract of {owner} is written in another way or place, but means the same"
+        yield Match(sentence=sentence, table=table, keys=keys)
 
 
 X705 = Rule(
@@ -291,15 +284,13 @@ X705 = Rule(
 def find_contract_removed(comparison: Comparison) -> Matches:
     """Yield the schema, and each table, whose contract was taken out, where that lets everything in somewhere."""
     freed = {shift.table for shift in shifts(comparison) if shift.after is Mode.EVOLVE}
-    for change in comparison.of(SettingChanged, CONTRACT):
-        if is_unset(change.after) and not is_unset(change.before) and freed:
-            sentence = f"the schema no longer has a contract; it was {quote_value(change.before)}"
-            yield Match.of(change, sentence, after=None)
-    for table_change in comparison.of(TablePropertyChanged, CONTRACT):
-        if is_unset(table_change.after) and not is_unset(table_change.before) and table_change.table in freed:
-            before = quote_value(table_change.before)
-            sentence = f"`{table_change.table}` no longer has a contract; it was {before}"
-            yield Match.of(table_change, sentence, after=None)
+    changes: list[SettingChanged | TablePropertyChanged] = [*comparison.of(SettingChanged, CONTRACT)]
+    for change in [*changes, *comparison.of(TablePropertyChanged, CONTRACT)]:
+        table = change.table if isinstance(change, TablePropertyChanged) else None
+        is_freed = table in freed if table is not None else bool(freed)
+        if is_unset(change.after) and not is_unset(change.before) and is_freed:
+            owner, before = _owner_and_keys(table)[0], quote_value(change.before)
+            yield Match.of(change, f"{owner} no longer has a contract; it was {before}", after=None)
 
 
 X706 = Rule(

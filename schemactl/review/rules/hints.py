@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 from itertools import chain
-from typing import Any, Final
+from typing import Final
 
 from schemactl.review.announcements import deprecated_until, notices
 from schemactl.review.field_changes import STRUCTURE_HINTS, FieldPropertyChanged
@@ -39,7 +39,7 @@ from schemactl.review.rule import (
 from schemactl.review.stability import Stability, stability
 from schemactl.review.wording import from_to, full_name, quote_value
 from schemactl.schema.arrow_hint import NESTED_TYPE, describe
-from schemactl.schema.changes import ABSENT, ColumnPropertyChanged, ColumnRetyped, NullabilityChanged
+from schemactl.schema.changes import ColumnPropertyChanged, ColumnRetyped, NullabilityChanged
 from schemactl.schema.full_types import full_type
 from schemactl.schema.personal import is_protective
 
@@ -120,8 +120,7 @@ def find_classification_removed(comparison: Comparison) -> Matches:
         if is_unset(change.after):
             yield hint_match(change, f"is no longer marked `{change.name}`; it was {quote_value(change.before)}")
         else:
-            phrase = f"changes `{change.name}` {from_to(change.before, change.after)}"
-            yield hint_match(change, phrase)
+            yield hint_match(change, f"changes `{change.name}` {from_to(change.before, change.after)}")
 
 
 H604 = Rule(
@@ -138,20 +137,15 @@ H604 = Rule(
 
 
 _NOTES: Final = ("x-normalizer", "x-loader", "x-extractor")
-_NESTING: Final = "max_nesting"
 
 
 def find_processing_note_changed(comparison: Comparison) -> Matches:
     """Yield each changed processing note of dlt on a table or column, except the nesting."""
     for change in extra_hints(comparison, *_NOTES):
-        if _notes_of_dlt(change.before) != _notes_of_dlt(change.after):
+        sides = (side if isinstance(side, Mapping) else {} for side in (change.before, change.after))
+        before, after = ({name: note for name, note in side.items() if name != "max_nesting"} for side in sides)
+        if before != after:
             yield hint_match(change, f"has other dlt processing notes in `{change.name}`")
-
-
-def _notes_of_dlt(notes: Any) -> Any:
-    if isinstance(notes, Mapping):
-        return {name: note for name, note in notes.items() if name != _NESTING}
-    return {}
 
 
 H605 = Rule(
@@ -212,15 +206,11 @@ def find_unit_or_format_changed(comparison: Comparison) -> Matches:
         if is_unset(change.before):
             yield hint_match(change, f"now sets `{change.name}`: {after}", BREAKS_NOBODY)
         elif not is_unset(change.after):
-            yield hint_match(
-                change, f"changes `{change.name}` from {before} to {after}: the meaning of its values changes"
-            )
+            phrase = f"changes `{change.name}` from {before} to {after}: the meaning of its values changes"
+            yield hint_match(change, phrase)
         elif isinstance(change, FieldPropertyChanged) or (change.table, change.column) not in retyped:
-            yield hint_match(
-                change,
-                f"no longer sets `{change.name}`; it was {before}",
-                Impact(readers=Severity.WARN, writers=Severity.INFO),
-            )
+            impact = Impact(readers=Severity.WARN, writers=Severity.INFO)
+            yield hint_match(change, f"no longer sets `{change.name}`; it was {before}", impact)
 
 
 H607 = Rule(
@@ -245,9 +235,8 @@ def find_stability_lowered(comparison: Comparison) -> Matches:
     for change in extra_hints(comparison, STABILITY):
         before, after = stability(change.before or None), stability(change.after or None)
         if _PROMISES.index(after) < _PROMISES.index(before):
-            effect = (
-                "from then on, its changes break no one" if after is Stability.DRAFT else "readers are promised less"
-            )
+            is_draft = after is Stability.DRAFT
+            effect = "from then on, its changes break no one" if is_draft else "readers are promised less"
             yield hint_match(change, f"changes from `{before}` to `{after}`: {effect}")
 
 
@@ -295,7 +284,7 @@ def find_removal_announced(comparison: Comparison) -> Matches:
             yield notice.match(f"the last day of {notice.where} moves from {notice.before} to {notice.after}")
     for change in extra_hints(comparison, DEPRECATED):
         mark = change.after
-        if _has_day(change.before) or _has_day(mark):
+        if any(deprecated_until({DEPRECATED: side}) is not None for side in (change.before, mark)):
             continue
         if is_unset(mark):
             yield hint_match(change, "is no longer deprecated")
@@ -303,10 +292,6 @@ def find_removal_announced(comparison: Comparison) -> Matches:
             yield hint_match(change, f"is deprecated; use `{mark['use']}`")
         else:
             yield hint_match(change, f"is deprecated: {mark}" if isinstance(mark, str) else "is deprecated")
-
-
-def _has_day(deprecation: Any) -> bool:
-    return deprecation is not ABSENT and deprecated_until({DEPRECATED: deprecation}) is not None
 
 
 H610 = Rule(
@@ -333,9 +318,8 @@ def find_notice_shortened(comparison: Comparison) -> Matches:
             phrase = "is no longer announced for removal" if notice.exists else "is no longer a retired name"
             yield notice.match(f"{notice.where} {phrase}; its last day was {before}", Impact(readers=Severity.WARN))
         elif before is None and after < earliest and notice.exists:
-            yield notice.match(
-                f"{notice.where} is announced for removal after {after}, less than {LEAST_DAYS} days away"
-            )
+            phrase = f"is announced for removal after {after}, less than {LEAST_DAYS} days away"
+            yield notice.match(f"{notice.where} {phrase}")
         elif before is not None and after < before:
             yield notice.match(f"the last day of {notice.where} moves earlier, from {before} to {after}")
 

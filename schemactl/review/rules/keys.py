@@ -54,16 +54,16 @@ class KeyChange:
         """Return the match, which points to the changed column if only one changed."""
         moved = (*self.added, *self.removed)
         column = moved[0] if len(moved) == 1 else None
-        keys = ("tables", self.table, "columns")
+        keys = ("tables", self.table, "columns", *((column, self.hint) if column else ()))
+        aspect = "" if column else self.hint  # one column may be in several keys, which then change alike
         return Match(
             sentence=sentence,
             table=self.table,
             column=column,
-            keys=(*keys, column, self.hint) if column else keys,
+            keys=keys,
             before=list(self.before),
             after=list(self.after),
-            # One column may be in several keys, which then change alike.
-            aspect="" if column else self.hint,
+            aspect=aspect,
             impact=impact,
         )
 
@@ -131,13 +131,9 @@ def reference_rule(applies: Callable[[ReferenceChange], bool], sentence: str) ->
     def find(comparison: Comparison) -> Iterator[Match]:
         for before, after in filter(applies, reference_changes(comparison)):
             table = next(reference.table for reference in (after, before) if reference)
-            yield Match(
-                sentence=sentence.format(table=full_name(table), before=before, after=after),
-                table=table,
-                keys=("tables", table, "references"),
-                before=before.hint if before else None,
-                after=after.hint if after else None,
-            )
+            text = sentence.format(table=full_name(table), before=before, after=after)
+            old, new = (reference.hint if reference else None for reference in (before, after))
+            yield Match(sentence=text, table=table, keys=("tables", table, "references"), before=old, after=new)
 
     return find
 
@@ -145,9 +141,8 @@ def reference_rule(applies: Callable[[ReferenceChange], bool], sentence: str) ->
 def reference_changes(comparison: Comparison) -> Iterator[ReferenceChange]:
     """Yield the changed references of tables that both schemas have, matched by their columns, then by their target."""
     for change in comparison.of(TablePropertyChanged, "references"):
-        before = distinct(
-            _in_head_names(comparison, reference) for reference in read_references(change.table, change.before)
-        )
+        base_references = read_references(change.table, change.before)
+        before = distinct(_in_head_names(comparison, reference) for reference in base_references)
         after = distinct(read_references(change.table, change.after))
         for aspect in _ASPECTS:
             for old in list(before):
@@ -182,12 +177,12 @@ def read_references(table: str, hint: Any) -> list[Reference]:
     references: list[Mapping[str, Any]] = [] if hint is ABSENT or not hint else hint
     return [
         Reference(
-            table=table,
-            columns=tuple(reference.get("columns") or ()),
-            target=reference.get("referenced_table") or "",
-            target_columns=tuple(reference.get("referenced_columns") or ()),
-            cardinality=reference.get("cardinality"),
-            hint=reference,
+            table,
+            tuple(reference.get("columns") or ()),
+            reference.get("referenced_table") or "",
+            tuple(reference.get("referenced_columns") or ()),
+            reference.get("cardinality"),
+            reference,
         )
         for reference in references
     ]
@@ -381,10 +376,7 @@ K510 = Rule(
     "does not check references, and silently replaces the old reference to the same table.",
     fix="Add the new reference on separate columns and keep the old one for a while. Check the existing rows for "
     "orphans.",
-    find=reference_rule(
-        lambda change: None not in change,
-        "a reference of {table} changes from {before} to {after}",
-    ),
+    find=reference_rule(lambda change: None not in change, "a reference of {table} changes from {before} to {after}"),
     effect=ReaderEffect.NONE,
 )
 
@@ -448,14 +440,10 @@ def find_reference_to_nothing(comparison: Comparison) -> Matches:
     """Yield each reference to a table or column that the head schema lacks and the base schema had."""
     for table in comparison.head.schema.tables.values():
         for reference in distinct(read_references(table.name, table.properties.get("references"))):
+            keys = ("tables", table.name, "references")
             for gone in dict.fromkeys(_gone_names(comparison, reference)):
-                yield Match(
-                    sentence=f"{full_name(table.name)} has a reference {reference}, but {gone} is missing",
-                    table=table.name,
-                    keys=("tables", table.name, "references"),
-                    before=reference.hint,
-                    after=gone,
-                )
+                sentence = f"{full_name(table.name)} has a reference {reference}, but {gone} is missing"
+                yield Match(sentence=sentence, table=table.name, keys=keys, before=reference.hint, after=gone)
 
 
 def _gone_names(comparison: Comparison, reference: Reference) -> Iterator[str]:

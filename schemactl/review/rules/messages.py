@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from schemactl.review.hints import PROTO_ENUM, PROTO_KEY, PROTO_TYPE, hint_match, is_unset
 from schemactl.review.nested_fields import properties_of, value_hints
@@ -31,16 +31,17 @@ def find_wire_type_changed(comparison: Comparison) -> Matches:
     for change in value_hints(comparison, PROTO_TYPE, PROTO_KEY):
         before, after = properties_of(comparison, change)
         names = [_declared_type(properties, change.name) for properties in (before, after)]
-        forms = {_form(name, properties) for name, properties in zip(names, (before, after), strict=True)}
+        forms = set(map(_form, names, (before, after)))
         # Of items of a list the usual type is not looked up.
         is_same = len(forms) == 1 or forms in ({None, _VARINT}, {None, "octets"})
         type_label = "type" if change.name == PROTO_TYPE else "type of keys"
         old, new = (f"the {type_label} `{name}`" if name else f"its usual {type_label}" for name in names)
         ending = ", which has the same encoding" if is_same else ""
-        phrase = f"has {new} in messages instead of {old}{ending}"
-        yield hint_match(change, phrase, BREAKS_NOBODY if is_same else None)
+        impact = BREAKS_NOBODY if is_same else None
+        yield hint_match(change, f"has {new} in messages instead of {old}{ending}", impact)
     for change in value_hints(comparison, PROTO_ENUM):
-        before_numbers, after_numbers = _numbers(change.before), _numbers(change.after)
+        sides = (change.before, change.after)
+        before_numbers, after_numbers = (side if isinstance(side, Mapping) else {} for side in sides)
         for value, number in before_numbers.items():
             if value in after_numbers and after_numbers[value] != number:
                 phrase = f"has the number {after_numbers[value]} for `{value}` in messages instead of {number}"
@@ -60,10 +61,6 @@ def _form(declared_type: str | None, properties: Properties) -> str | None:
     """Return the form in which messages carry a type; an enum is an integer there."""
     is_enum = declared_type == properties.get(PROTO_TYPE) and isinstance(properties.get(PROTO_ENUM), Mapping)
     return _VARINT if is_enum else _ENCODINGS.get(declared_type or "", declared_type)
-
-
-def _numbers(enum: Any) -> Mapping[str, Any]:
-    return enum if isinstance(enum, Mapping) else {}
 
 
 C220 = Rule(

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from schemactl.errors import InputError
+from schemactl.grouping import group_by
 from schemactl.review.hints import is_unset, max_nesting
 from schemactl.review.rule import BREAKS_ALL, Comparison, Direction, Impact, Match, Matches, Rule, Severity
 from schemactl.review.wording import from_to, full_name, listed, plain
@@ -52,12 +53,8 @@ def find_naming_changed(comparison: Comparison) -> Matches:
                 columns = (name for name in table.columns if (naming.normalize_path(name) or BLANK) != name)
                 changed += [f"{table.name}.{name}" for name in columns]
             effect = f"{listed(changed)} would get other names" if changed else "no name changes"
-        yield Match(
-            sentence=f"the naming convention changes from `{before}` to `{after}`: {effect}",
-            keys=("normalizers", "names"),
-            before=before,
-            after=after,
-        )
+        sentence = f"the naming convention changes from `{before}` to `{after}`: {effect}"
+        yield Match(sentence=sentence, keys=("normalizers", "names"), before=before, after=after)
 
 
 M901 = Rule(
@@ -78,26 +75,16 @@ def find_names_collide(comparison: Comparison) -> Matches:
     for _, after, naming in _naming_change(comparison):
         if naming is None:
             continue
-        groups: dict[str, list[str]] = {}
-        for table in sorted(comparison.base.schema.tables):  # a file has them in any order
-            groups.setdefault(naming.normalize_tables_path(table) or BLANK, []).append(table)
-        for name, tables in groups.items():
+        # A file has tables in any order.
+        names = {table: naming.normalize_tables_path(table) or BLANK for table in sorted(comparison.base.schema.tables)}
+        for name, tables in group_by(names, names.__getitem__).items():
             if len(tables) > 1:
-                yield Match(
-                    sentence=f"under `{after}` the tables {listed(tables)} become one: `{name}`",
-                    table=tables[0],
-                    before=tables,
-                    after=name,
-                )
-        for of in comparison.base.schema.tables.values():
+                sentence = f"under `{after}` the tables {listed(tables)} become one: `{name}`"
+                yield Match(sentence=sentence, table=tables[0], before=tables, after=name)
+        for table, of in comparison.base.schema.tables.items():
             for name, columns in find_collisions(of.columns, naming).items():
-                yield Match(
-                    sentence=f"under `{after}` the columns {listed(columns)} of `{of.name}` become one: `{name}`",
-                    table=of.name,
-                    column=columns[0],
-                    before=list(columns),
-                    after=name,
-                )
+                sentence = f"under `{after}` the columns {listed(columns)} of `{table}` become one: `{name}`"
+                yield Match(sentence=sentence, table=table, column=columns[0], before=list(columns), after=name)
 
 
 M902 = Rule(
@@ -143,18 +130,13 @@ def find_nesting_changed(comparison: Comparison) -> Matches:
             yield from _normalizer_options(comparison, change)
         elif change.name == _BREAKS_PATHS and _breaks_paths(change.before) != _breaks_paths(change.after):
             phrase = "is now kept as a separator" if _breaks_paths(change.after) else "now becomes `_`"
-            sentence = f"`__` in keys of the data {phrase}: such columns and tables get other names"
-            yield Match.of(change, sentence)
+            yield Match.of(change, f"`__` in keys of the data {phrase}: such columns and tables get other names")
     for of_table in comparison.of(TablePropertyChanged, "x-normalizer"):
-        before, after = max_nesting(of_table.before), max_nesting(of_table.after)
+        table, before, after = of_table.table, max_nesting(of_table.before), max_nesting(of_table.after)
         if before != after:
-            yield Match(
-                sentence=f"`max_nesting` of {full_name(of_table.table)} changes {from_to(before, after)}",
-                table=of_table.table,
-                keys=("tables", of_table.table, "x-normalizer", "max_nesting"),
-                before=before,
-                after=after,
-            )
+            sentence = f"`max_nesting` of {full_name(table)} changes {from_to(before, after)}"
+            keys = ("tables", table, "x-normalizer", "max_nesting")
+            yield Match(sentence=sentence, table=table, keys=keys, before=before, after=after)
 
 
 def _normalizer_options(comparison: Comparison, change: NormalizerChanged) -> Matches:
@@ -163,8 +145,7 @@ def _normalizer_options(comparison: Comparison, change: NormalizerChanged) -> Ma
     for name in {**before, **after}:
         old, new = before.get(name), after.get(name)
         if name != "propagation" and old != new:
-            sentence = f"`{name}` changes {from_to(old, new)}"
-            yield Match(sentence=sentence, keys=(*path, name), before=old, after=new)
+            yield Match(sentence=f"`{name}` changes {from_to(old, new)}", keys=(*path, name), before=old, after=new)
     for table, old, new in _propagation_changes(comparison, before, after):
         whose = f"the rows of {full_name(table)}" if table else "all root tables"
         sentence = f"the columns that {whose} pass to nested rows change {from_to(old, new)}"
@@ -222,9 +203,8 @@ def _troubled_names(schema: Schema, limits: NameLimits) -> Matches:
         yield Match(sentence=f"table `{name}` {phrase}", table=name, aspect=kind)
     for table in schema.tables.values():
         for name, kind, phrase in _name_troubles(table.columns, limits):
-            yield Match(
-                sentence=f"column `{name}` of `{table.name}` {phrase}", table=table.name, column=name, aspect=kind
-            )
+            sentence = f"column `{name}` of `{table.name}` {phrase}"
+            yield Match(sentence=sentence, table=table.name, column=name, aspect=kind)
 
 
 def _name_troubles(names: Iterable[str], limits: NameLimits) -> Iterator[tuple[str, str, str]]:
@@ -258,12 +238,8 @@ def find_json_normalizer_changed(comparison: Comparison) -> Matches:
     for change in comparison.of(NormalizerChanged, "json"):
         before, after = _normalizer_module(change.before), _normalizer_module(change.after)
         if before != after:
-            yield Match(
-                sentence=f"the JSON normalizer changes from `{before}` to `{after}`",
-                keys=("normalizers", "json", "module"),
-                before=before,
-                after=after,
-            )
+            sentence = f"the JSON normalizer changes from `{before}` to `{after}`"
+            yield Match(sentence=sentence, keys=("normalizers", "json", "module"), before=before, after=after)
 
 
 def _normalizer_module(normalizer: Any) -> str:
@@ -347,12 +323,8 @@ def find_reserved_word(comparison: Comparison) -> Matches:
     for table, column in _newly_named(comparison):
         name = column or table
         if warehouses := [warehouse for warehouse, words in RESERVED_WORDS.items() if name.casefold() in words]:
-            yield Match(
-                sentence=f"{full_name(table, column)} is a reserved word in {', '.join(warehouses)}",
-                table=table,
-                column=column,
-                after=name,
-            )
+            sentence = f"{full_name(table, column)} is a reserved word in {', '.join(warehouses)}"
+            yield Match(sentence=sentence, table=table, column=column, after=name)
 
 
 M907 = Rule(
@@ -370,23 +342,16 @@ M907 = Rule(
 def find_case_clash(comparison: Comparison) -> Matches:
     """Yield each new or renamed table and column whose name another one has in another case."""
     tables = comparison.head.schema.tables
-    by_case: dict[str | None, Mapping[str, Sequence[str]]] = {None: _by_case(sorted(tables))}
+    by_case: dict[str | None, Mapping[str, Sequence[str]]] = {None: group_by(sorted(tables), str.casefold)}
     for table, column in _newly_named(comparison):
         name, owner = (table, None) if column is None else (column, table)
         if owner is not None and owner not in by_case:
-            by_case[owner] = _by_case(tables[owner].columns)
+            by_case[owner] = group_by(tables[owner].columns, str.casefold)
         clashing_name = next((candidate for candidate in by_case[owner][name.casefold()] if candidate != name), None)
         if clashing_name is not None:
             subject = f"table `{table}`" if column is None else full_name(table, column)
             sentence = f"{subject} differs from `{clashing_name}` only in case"
             yield Match(sentence=sentence, table=table, column=column, after=clashing_name)
-
-
-def _by_case(names: Iterable[str]) -> Mapping[str, Sequence[str]]:
-    names_by_folded: dict[str, list[str]] = {}
-    for name in names:
-        names_by_folded.setdefault(name.casefold(), []).append(name)
-    return names_by_folded
 
 
 M908 = Rule(

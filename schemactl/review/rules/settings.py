@@ -15,13 +15,10 @@ from schemactl.schema.settings import Settings, compile_pattern
 def find_settings_changed(comparison: Comparison) -> Matches:
     """Yield each setting that will be another one after the merge."""
     for change in comparison.settings:
-        yield Match(
-            sentence=f"`{change.key}` changes to {_setting_phrase(change.after)} with the merge; this review uses "
-            f"{_setting_phrase(change.before)}, the setting of the base",
-            keys=("settings", change.key),
-            before=change.before,
-            after=change.after,
-        )
+        old, new = _setting_phrase(change.before), _setting_phrase(change.after)
+        phrase = f"changes to {new} with the merge; this review uses {old}, the setting of the base"
+        sentence, keys = f"`{change.key}` {phrase}", ("settings", change.key)
+        yield Match(sentence=sentence, keys=keys, before=change.before, after=change.after)
 
 
 def _setting_phrase(value: Any) -> str:
@@ -94,17 +91,11 @@ def _hint_patterns(comparison: Comparison, before: Mapping[str, Any], after: Map
         if set(old) == set(new):
             continue
         hit_before, hit_after = _matching_names(old, columns_by_name), _matching_names(new, columns_by_name)
-        yield Match(
-            sentence=_pattern_sentence(
-                f"default_hints.{hint}",
-                [columns for name, columns in columns_by_name.items() if name in hit_after - hit_before],
-                [columns for name, columns in columns_by_name.items() if name in hit_before - hit_after],
-                paths=_path_patterns({*old} ^ {*new}),
-            ),
-            keys=("settings", "default_hints", hint),
-            before=before.get(hint),
-            after=after.get(hint),
-        )
+        now = [columns for name, columns in columns_by_name.items() if name in hit_after - hit_before]
+        no_longer = [columns for name, columns in columns_by_name.items() if name in hit_before - hit_after]
+        sentence = _pattern_sentence(f"default_hints.{hint}", now, no_longer, _path_patterns({*old} ^ {*new}))
+        keys = ("settings", "default_hints", hint)
+        yield Match(sentence=sentence, keys=keys, before=before.get(hint), after=after.get(hint))
 
 
 def _type_patterns(comparison: Comparison, before: Mapping[str, Any], after: Mapping[str, Any]) -> Matches:
@@ -112,17 +103,11 @@ def _type_patterns(comparison: Comparison, before: Mapping[str, Any], after: Map
     old, new = _preferred_types(before, columns_by_name), _preferred_types(after, columns_by_name)
     if before == after and old == new:  # only the order of patterns changed, and decides nothing
         return
-    yield Match(
-        sentence=_pattern_sentence(
-            "preferred_types",
-            [columns for name, columns in columns_by_name.items() if new.get(name) not in (None, old.get(name))],
-            [columns for name, columns in columns_by_name.items() if name in old and name not in new],
-            paths=_path_patterns({*before.items()} ^ {*after.items()}),
-        ),
-        keys=("settings", "preferred_types"),
-        before=dict(before),
-        after=dict(after),
-    )
+    now = [columns for name, columns in columns_by_name.items() if new.get(name) not in (None, old.get(name))]
+    no_longer = [columns for name, columns in columns_by_name.items() if name in old and name not in new]
+    paths = _path_patterns({*before.items()} ^ {*after.items()})
+    sentence = _pattern_sentence("preferred_types", now, no_longer, paths)
+    yield Match(sentence=sentence, keys=("settings", "preferred_types"), before=dict(before), after=dict(after))
 
 
 def _path_patterns(changed: Iterable[str | tuple[str, Any]]) -> list[str]:

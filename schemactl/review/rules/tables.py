@@ -9,7 +9,7 @@ from typing import Any, Final
 from schemactl.review.added_removed import Addition, Removal, added_tables, removed_tables
 from schemactl.review.announcements import table_last_day
 from schemactl.review.hints import property_rule
-from schemactl.review.reshapes import Form, Reshape, reshapes
+from schemactl.review.reshapes import Form, reshapes
 from schemactl.review.rule import (
     BREAKS_ALL,
     BREAKS_NOBODY,
@@ -150,16 +150,9 @@ def find_table_moved(comparison: Comparison) -> Matches:
     for change in comparison.of(TablePropertyChanged, "parent"):
         before, after = plain(change.before) or None, plain(change.after) or None
         if before != after:
-            yield Match.of(
-                change,
-                f"table `{change.table}` is now {_nesting_phrase(after)}; before, it was {_nesting_phrase(before)}",
-                before=before,
-                after=after,
-            )
-
-
-def _nesting_phrase(parent: str | None) -> str:
-    return f"nested in `{parent}`" if parent else "a root table"
+            was, becomes = (f"nested in `{parent}`" if parent else "a root table" for parent in (before, after))
+            sentence = f"table `{change.table}` is now {becomes}; before, it was {was}"
+            yield Match.of(change, sentence, before=before, after=after)
 
 
 T105 = Rule(
@@ -179,29 +172,15 @@ def find_nesting_changed(comparison: Comparison) -> Matches:
     for reshape in reshapes(comparison):
         if reshape.form is Form.LISTED:
             continue
-        json_column = {"column": reshape.column, "data_type": "json"}
-        spread = {"tables": list(reshape.tables), "columns": list(reshape.columns)}
-        collapsed = reshape.form is Form.COLLAPSED
-        yield Match(
-            sentence=_reshape_phrase(reshape),
-            table=reshape.table,
-            column=reshape.column,
-            before=spread if collapsed else json_column,
-            after=json_column if collapsed else spread,
-        )
-
-
-def _reshape_phrase(reshape: Reshape) -> str:
-    tables = f"in {_noun('table', reshape.tables)} {listed(reshape.tables)}" if reshape.tables else ""
-    columns = f"in {_noun('column', reshape.columns)} {listed(reshape.columns)}" if reshape.columns else ""
-    spread = " and ".join(phrase for phrase in (columns, tables) if phrase)
-    json_column = f"in one `json` column `{reshape.column}` of `{reshape.table}`"
-    before, after = (spread, json_column) if reshape.form is Form.COLLAPSED else (json_column, spread)
-    return f"nested data that was {before} is now {after}"
-
-
-def _noun(noun: str, names: tuple[str, ...]) -> str:
-    return noun if len(names) == 1 else f"{noun}s"
+        names = (("column", reshape.columns), ("table", reshape.tables))
+        phrases = [f"in {noun}{'s' if len(of) > 1 else ''} {listed(of)}" for noun, of in names if of]
+        json_phrase = f"in one `json` column `{reshape.column}` of `{reshape.table}`"
+        # Each with its data.
+        json_column = json_phrase, {"column": reshape.column, "data_type": "json"}
+        spread = " and ".join(phrases), {"tables": list(reshape.tables), "columns": list(reshape.columns)}
+        old, new = (spread, json_column) if reshape.form is Form.COLLAPSED else (json_column, spread)
+        sentence = f"nested data that was {old[0]} is now {new[0]}"
+        yield Match(sentence=sentence, table=reshape.table, column=reshape.column, before=old[1], after=new[1])
 
 
 T106 = Rule(
@@ -262,13 +241,8 @@ def find_write_disposition_changed(comparison: Comparison) -> Matches:
             continue
         without_root_key = tuple(_without_root_key(comparison, table)) if table and after == "merge" else ()
         effect, impact = _disposition_effect(before, after, _merge_strategy(table), without_root_key)
-        yield Match.of(
-            change,
-            f"`write_disposition` of `{change.table}` changes {from_to(before, after)}: {effect}",
-            before=before,
-            after=after,
-            impact=impact,
-        )
+        sentence = f"`write_disposition` of `{change.table}` changes {from_to(before, after)}: {effect}"
+        yield Match.of(change, sentence, before=before, after=after, impact=impact)
 
 
 def _effective_disposition(disposition: Any, is_root: bool) -> str | None:
@@ -420,11 +394,10 @@ def find_filters_changed(comparison: Comparison) -> Matches:
     """Yield each table whose ``filters`` changed."""
     for change in comparison.of(TablePropertyChanged, "filters"):
         before, after = plain(change.before) or {}, plain(change.after) or {}
-        phrase = [*_filter_phrases("excludes", before, after), *_filter_phrases("includes", before, after)]
-        if phrase:
-            yield Match.of(
-                change, f"`filters` of `{change.table}` changed: {'; '.join(phrase)}", before=before, after=after
-            )
+        phrases = [*_filter_phrases("excludes", before, after), *_filter_phrases("includes", before, after)]
+        if phrases:
+            sentence = f"`filters` of `{change.table}` changed: {'; '.join(phrases)}"
+            yield Match.of(change, sentence, before=before, after=after)
 
 
 def _filter_phrases(kind: str, before: Properties, after: Properties) -> Iterator[str]:
@@ -452,16 +425,14 @@ def find_columns_reordered(comparison: Comparison) -> Matches:
     """Yield each table whose shared columns have another order; the places of new columns do not matter."""
     added = {(change.table, change.column.name) for change in comparison.of(ColumnAdded)}
     for change in comparison.of(ColumnsReordered):
-        before, after = (
-            tuple(name for name in order if (change.table, name) not in added)
-            for order in (change.before, change.after)
-        )
+        orders = (change.before, change.after)
+        before, after = ([name for name in order if (change.table, name) not in added] for order in orders)
         if before != after:
             pairs = enumerate(zip(before, after, strict=True), 1)
             position, old, new = next((position, old, new) for position, (old, new) in pairs if old != new)
             moved = f"column {position} is now `{new}` instead of `{old}`"
             sentence = f"the columns of `{change.table}` are reordered: {moved}"
-            yield Match.of(change, sentence, before=list(before), after=list(after))
+            yield Match.of(change, sentence, before=before, after=after)
 
 
 T113 = Rule(
@@ -489,13 +460,9 @@ def find_resource_renamed(comparison: Comparison) -> Matches:
         loses_cursor = has_cursor and head.properties.get("write_disposition") != "replace"
         now = f"was renamed {from_to(before, after)}"
         phrase = ": its cursor starts over, and rows are loaded twice" if loses_cursor else ""
-        yield Match.of(
-            change,
-            f"the resource of `{change.table}` {now}{phrase}",
-            before=before,
-            after=after,
-            impact=Impact(readers=Severity.ERROR, writers=Severity.WARN, data=Severity.WARN) if loses_cursor else None,
-        )
+        impact = Impact(readers=Severity.ERROR, writers=Severity.WARN, data=Severity.WARN) if loses_cursor else None
+        sentence = f"the resource of `{change.table}` {now}{phrase}"
+        yield Match.of(change, sentence, before=before, after=after, impact=impact)
 
 
 T114 = Rule(
@@ -521,15 +488,9 @@ def find_validity_column_renamed(comparison: Comparison) -> Matches:
             before = base.hinted(hint) if base else ()
             for column in head.hinted(hint):
                 if before and column not in before:
-                    phrase = f"the {role} of a row's validity in `{name}` is now `{column}`"
-                    yield Match(
-                        sentence=f"{phrase} instead of `{before[0]}`",
-                        table=name,
-                        column=column,
-                        keys=("tables", name, "columns", column, hint),
-                        before=before[0],
-                        after=column,
-                    )
+                    phrase = f"the {role} of a row's validity in `{name}` is now `{column}` instead of `{before[0]}`"
+                    keys = ("tables", name, "columns", column, hint)
+                    yield Match(sentence=phrase, table=name, column=column, keys=keys, before=before[0], after=column)
 
 
 T115 = Rule(

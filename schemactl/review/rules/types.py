@@ -98,9 +98,8 @@ def find_type_refused(comparison: Comparison) -> Matches:
         if before and full_type(change.after) is None:
             where = full_name(change.table, change.column)
             sentence = f"{where} loses its type `{before}`: the next load would infer it again"
-            yield Match.of(
-                change, sentence, impact=Impact(readers=Severity.ERROR, writers=Severity.INFO, data=Severity.WARN)
-            )
+            impact = Impact(readers=Severity.ERROR, writers=Severity.INFO, data=Severity.WARN)
+            yield Match.of(change, sentence, impact=impact)
 
 
 D304 = Rule(
@@ -192,11 +191,9 @@ D309 = Rule(
 def find_timezone_changed(comparison: Comparison) -> Matches:
     """Yield each timestamp with another time zone property; absent means true, as in dlt."""
     for retype in resized(comparison):
-        if retype.before.timezone == retype.after.timezone:
-            continue
-        if retype.after.timezone:
+        if retype.after.timezone and not retype.before.timezone:
             yield retype.match("is now a point in time; before, it was local time without a time zone")
-        else:
+        elif retype.before.timezone and not retype.after.timezone:
             yield retype.match("no longer has a time zone; before, it was a point in time")
 
 

@@ -6,15 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from schemactl.review.hints import (
-    BOUNDS,
-    ENUM,
-    LIMITS,
-    hint_match,
-    is_unset,
-    values,
-    without,
-)
+from schemactl.review.hints import BOUNDS, ENUM, LIMITS, hint_match, is_unset, values, without
 from schemactl.review.nested_fields import properties_of, value_hints
 from schemactl.review.permitted_values import (
     BOUND_HINTS,
@@ -160,13 +152,9 @@ def _other_bound(comparison: Comparison, change: ColumnPropertyChanged) -> tuple
     To that of an inclusive bound it is the exclusive one: both together are one bound.
     """
     hint = canonical(change.name)
-    names = BOUND_HINTS.get(LIMITS_BY_HINT[hint], ())
+    other_names = {*BOUND_HINTS.get(LIMITS_BY_HINT[hint], ())} - {hint}
     before, after = (
-        {
-            name: value
-            for name, value in properties.items()
-            if canonical(name) in names and canonical(name) != hint and not is_unset(value)
-        }
+        {name: value for name, value in properties.items() if canonical(name) in other_names and not is_unset(value)}
         for properties in properties_of(comparison, change)
     )
     return None if before == after else (before, after)

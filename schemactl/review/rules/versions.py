@@ -21,16 +21,16 @@ from schemactl.schema.hash import MAX_PREVIOUS_HASHES
 from schemactl.schema.renames import is_related
 
 
+def _hash_match(comparison: Comparison, sentence: str) -> Match:
+    before, after = comparison.base.stated_hash, comparison.head.stated_hash
+    return Match(sentence=sentence, keys=("version_hash",), before=before, after=after)
+
+
 def find_hash_not_restamped(comparison: Comparison) -> Matches:
     """Yield a match if the head was edited since its hash was made; an old edit in both is reported only once."""
-    head = comparison.head
-    if head.is_edited and comparison.changes:
-        yield Match(
-            sentence="the content was edited, but `version`, `version_hash` and `previous_hashes` were not",
-            keys=("version_hash",),
-            before=comparison.base.stated_hash,
-            after=head.stated_hash,
-        )
+    if comparison.head.is_edited and comparison.changes:
+        sentence = "the content was edited, but `version`, `version_hash` and `previous_hashes` were not"
+        yield _hash_match(comparison, sentence)
 
 
 V001 = Rule(
@@ -53,12 +53,7 @@ def find_cosmetic_change(comparison: Comparison) -> Matches:
     kinds = [cosmetic_kind(change) for change in comparison.changes if is_content(change)]
     phrases = [kind for kind in dict.fromkeys(kinds) if kind is not None]
     if kinds and None not in kinds:
-        yield Match(
-            sentence=f"the hash changed, but only {joined(phrases)} changed",
-            keys=("version_hash",),
-            before=comparison.base.stated_hash,
-            after=comparison.head.stated_hash,
-        )
+        yield _hash_match(comparison, f"the hash changed, but only {joined(phrases)} changed")
 
 
 V002 = Rule(
@@ -74,14 +69,10 @@ V002 = Rule(
 
 def find_history_broken(comparison: Comparison) -> Matches:
     """Yield a match if two contents have one version, or neither the head's hashes nor git lead to the base."""
-    sentence = _history_fault(comparison)
-    if sentence:
-        yield Match(
-            sentence=sentence,
-            keys=("version",),
-            before={"version": comparison.base.schema.version, "version_hash": comparison.base.stated_hash},
-            after={"version": comparison.head.schema.version, "version_hash": comparison.head.stated_hash},
-        )
+    if sentence := _history_fault(comparison):
+        sides = (comparison.base, comparison.head)
+        before, after = ({"version": side.schema.version, "version_hash": side.stated_hash} for side in sides)
+        yield Match(sentence=sentence, keys=("version",), before=before, after=after)
 
 
 def _history_fault(comparison: Comparison) -> str | None:
@@ -126,12 +117,8 @@ def find_engine_version_changed(comparison: Comparison) -> Matches:
     """Yield a match if the engine versions of the two files differ."""
     before, after = comparison.base.stated_engine_version, comparison.head.stated_engine_version
     if before != after:
-        yield Match(
-            sentence=f"`engine_version` changes from {before} to {after}; both schemas were upgraded to compare them",
-            keys=("engine_version",),
-            before=before,
-            after=after,
-        )
+        sentence = f"`engine_version` changes from {before} to {after}; both schemas were upgraded to compare them"
+        yield Match(sentence=sentence, keys=("engine_version",), before=before, after=after)
 
 
 V004 = Rule(
@@ -154,13 +141,9 @@ def find_destination_unknown(comparison: Comparison) -> Matches:
         loaded = catalogue.hashes[0]
         # dlt keeps ten hashes: a missing older hash proves nothing.
         if loaded not in file.hashes and len(file.hashes) <= MAX_PREVIOUS_HASHES:
-            yield Match(
-                sentence=f"the destination was loaded with the schema of hash `{loaded}`, which is not in the "
-                "history of this file",
-                keys=("version_hash",),
-                before=catalogue.hashes[0],
-                after=file.hashes[0],
-            )
+            phrase = f"was loaded with the schema of hash `{loaded}`, which is not in the history of this file"
+            sentence = f"the destination {phrase}"
+            yield Match(sentence=sentence, keys=("version_hash",), before=loaded, after=file.hashes[0])
 
 
 V005 = Rule(
