@@ -30,9 +30,11 @@ from schemactl.readers.relations import (
     spellings_in,
     table_relation,
 )
+from schemactl.readers.sql_casts import read_target
 from schemactl.readers.tables import ReadTables
 from schemactl.readers.templates import VALUE, has_template
 from schemactl.review.readers import Clause
+from schemactl.schema.casts import Cast
 
 _CLAUSES: Final[Mapping[str, Clause]] = {
     "where": Clause.WHERE,
@@ -126,11 +128,13 @@ class QueryWalk:
         *,
         is_computed: bool = False,
         is_positional: bool = False,
+        cast: Cast | None = None,
     ) -> None:
         """Note the use of columns in a clause."""
         for passage in passages:
             use_line = passage.line if line is None else line
-            self.uses.append(ColumnUse(passage.table, passage.column, clause, use_line, is_computed, is_positional))
+            use = ColumnUse(passage.table, passage.column, clause, use_line, is_computed, is_positional, cast)
+            self.uses.append(use)
 
     def return_all(self, relation: Relation, *, is_positional: bool = False) -> None:
         """Note that a statement returns a result: columns that only ``*`` has passed on are used by it."""
@@ -595,17 +599,23 @@ class QueryWalk:
     def walk(self, root: exp.Expr, scope: Scope, clause: Clause, *, is_computed: bool = False) -> None:
         """Note the uses of columns in an expression of a clause."""
         stack: list[tuple[exp.Expr, Clause, bool]] = [(root, clause, is_computed)]
+        casts: dict[int, Cast] = {}
         while stack:
             node, node_clause, node_is_computed = stack.pop()
             if isinstance(node, exp.Column) and not isinstance(node.this, exp.Star):
                 passages = self._resolve(node, scope, node_clause)
-                self.use(passages, node_clause, _line(node), is_computed=node_is_computed)
+                cast = casts.get(id(node))
+                self.use(passages, node_clause, _line(node), is_computed=node_is_computed, cast=cast)
             elif isinstance(node, exp.Window):
                 # `this` is the function; the other parts are its window.
                 parts = [child for child in node.iter_expressions() if child is not node.this]
                 stack += ((child, Clause.WINDOW, False) for child in parts)
                 stack.append((node.this, node_clause, node_is_computed))
             elif not self._walk_rows(node, scope, node_clause):
+                if isinstance(node, exp.Cast) and (column := _operand(node)) and self._is_whole(column, scope):
+                    cast_target = read_target(node, self.dialect)
+                    if cast_target is not None:
+                        casts[id(column)] = Cast(*cast_target, is_operand=node_is_computed)
                 is_operand = node_is_computed or type(node) not in _PASSING
                 stack += ((child, node_clause, is_operand) for child in node.iter_expressions())
 
@@ -663,6 +673,13 @@ class QueryWalk:
                 return relation.find(parts[3]) or ()
             level = level.outer
         return self._resolve_bare(parts[0], column, scope, clause)
+
+    def _is_whole(self, column: exp.Column, scope: Scope) -> bool:
+        """Return whether a name names a column, not a field in one."""
+        if not column.table:
+            return True
+        parts = [self.fold(identifier) for identifier in column.parts]
+        return self._relation_named(parts[:-1], scope) is not None
 
     def _resolve_bare(self, name: str, column: exp.Column, scope: Scope, clause: Clause) -> tuple[ColumnUse, ...]:
         level: Scope | None = scope
@@ -769,6 +786,14 @@ def _is_value(column: exp.Expr) -> bool:
     if isinstance(parent, _COMPARISONS):
         return column.arg_key != "this"
     return isinstance(parent, (exp.Limit, exp.Offset, exp.Interval, exp.Fetch))
+
+
+def _operand(cast: exp.Expr) -> exp.Column | None:
+    """Return the column that a cast converts; None if that is another expression."""
+    operand = cast.this
+    while isinstance(operand, exp.Paren):
+        operand = operand.this
+    return operand if isinstance(operand, exp.Column) else None
 
 
 def _meta_line(node: exp.Expr) -> int | None:

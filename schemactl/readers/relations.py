@@ -14,6 +14,7 @@ from sqlglot.dialects.mysql import MySQL
 from schemactl.errors import InputError
 from schemactl.readers.tables import ReadTables
 from schemactl.review.readers import Clause
+from schemactl.schema.casts import Cast
 
 
 @dataclass(slots=True, eq=False)
@@ -30,6 +31,7 @@ class ColumnUse:
     line: int | None
     is_computed: bool = False
     is_positional: bool = False
+    cast: Cast | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,8 @@ from schemactl.readers.templates import names_any_table
 from schemactl.readers.use_cache import read_entries, write_entries
 from schemactl.readers.uses import TOO_LONG, Uses
 from schemactl.review.readers import Blindness, Clause, Reader, Readership, Use
+from schemactl.schema.casts import Cast
+from schemactl.schema.types import DataType
 from schemactl.store.cache_folder import cache_folder
 
 MIN_CHARACTERS_PER_PROCESS: Final = 400_000
@@ -37,7 +39,7 @@ _NO_USES: Final[Uses] = {name: [] for name in ("tables", "columns", "blind", "ou
 
 _CLAUSES: Final = {clause.value: clause for clause in Clause}
 
-_ROW_LENGTHS: Final = {"tables": 2, "columns": 6, "blind": 4, "outputs": 4, "created": 3}
+_ROW_LENGTHS: Final = {"tables": 2, "columns": 7, "blind": 4, "outputs": 4, "created": 3}
 """Of the rows of ``Uses``."""
 
 
@@ -92,11 +94,15 @@ def readership_of(reader: Reader, uses: Uses) -> Readership:
     locations = {line: Location(path, line) for line in {row[-1] for row in rows}}
     table_uses = [Use(reader, table, None, Clause.FROM, location=locations[line]) for table, line in uses["tables"]]
     column_uses = [
-        Use(reader, table, column, _CLAUSES[clause], is_computed, is_positional, locations[line])
-        for table, column, clause, is_computed, is_positional, line in uses["columns"]
+        Use(reader, table, column, _CLAUSES[clause], is_computed, is_fixed, locations[line], cast=_cast_of(cast))
+        for table, column, clause, is_computed, is_fixed, cast, line in uses["columns"]
     ]
     blind = [Blindness(reader, reason, table, column, locations[line]) for table, column, reason, line in uses["blind"]]
     return Readership((*table_uses, *column_uses), tuple(blind))
+
+
+def _cast_of(row: Sequence[Any] | None) -> Cast | None:
+    return None if row is None else Cast(DataType(row[0]), *row[1:])
 
 
 def _uses_of(texts: Mapping[int, SqlText]) -> dict[int, Uses]:

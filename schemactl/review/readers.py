@@ -10,6 +10,7 @@ from typing import assert_never
 
 from schemactl.errors import Location
 from schemactl.grouping import group_by
+from schemactl.schema.casts import Cast, CastOutcome, TypeChange, cast_outcome
 from schemactl.schema.reader_effects import ReaderEffect
 
 
@@ -69,6 +70,7 @@ class Use:
         is_positional: whether the result has a fixed list of columns: a branch of a union, the query of an insert.
         location: the line of the file, or of the view's SQL.
         is_indirect: whether the reader reads the column by another reader, which names it and passes it on.
+        cast: the cast whose operand the column is; None without one, or if its type is not known or has a size.
     """
 
     reader: Reader
@@ -79,17 +81,17 @@ class Use:
     is_positional: bool = False
     location: Location | None = None
     is_indirect: bool = False
+    cast: Cast | None = None
 
     @property
     def is_plain(self) -> bool:
         """Whether the column is only passed on."""
         return self.clause in (Clause.SELECT, Clause.STAR) and not self.is_computed
 
-    def breaks_by(self, effect: ReaderEffect) -> bool:
-        """Return whether a change with this effect breaks the use."""
+    def breaks_by(self, effect: ReaderEffect, type_change: TypeChange | None = None) -> bool:
+        """Return whether a change with this effect breaks the use; ``type_change`` are the types, if it has any."""
         if self.is_indirect and effect in (ReaderEffect.REMOVED, ReaderEffect.ADDED):
             return False  # it breaks the reader that names the column
-        is_compared = self.is_computed or self.clause in (Clause.JOIN, Clause.WHERE, Clause.HAVING, Clause.QUALIFY)
         match effect:
             case ReaderEffect.NONE:
                 return False
@@ -97,17 +99,30 @@ class Use:
                 # `select *` returns the remaining columns, and it is unknown who reads the result.
                 return self.clause is not Clause.STAR or self.is_positional
             case ReaderEffect.RETYPED:
-                # Some types have no order or no equality: JSON of PostgreSQL cannot be grouped.
-                is_sorted = self.clause in (Clause.ORDER, Clause.WINDOW, Clause.GROUP)
-                return is_compared or is_sorted or self.is_positional
+                return self._breaks_by_type(type_change)
             case ReaderEffect.COMPARED:
-                return is_compared
+                return self._is_compared
             case ReaderEffect.MEANING:
                 return self.is_computed or self.clause in (Clause.WHERE, Clause.HAVING, Clause.QUALIFY)
             case ReaderEffect.ADDED:
                 return self.clause is Clause.STAR and self.is_positional
             case _:
                 assert_never(effect)
+
+    @property
+    def _is_compared(self) -> bool:
+        return self.is_computed or self.clause in (Clause.JOIN, Clause.WHERE, Clause.HAVING, Clause.QUALIFY)
+
+    def _breaks_by_type(self, type_change: TypeChange | None) -> bool:
+        if self.cast is not None and type_change is not None:
+            match cast_outcome(self.cast, type_change):
+                case CastOutcome.SAME:
+                    return False
+                case CastOutcome.OTHER:
+                    return replace(self, is_computed=self.cast.is_operand, cast=None)._breaks_by_type(None)
+        # Some types have no order or no equality: JSON of PostgreSQL cannot be grouped.
+        is_sorted = self.clause in (Clause.ORDER, Clause.WINDOW, Clause.GROUP)
+        return self._is_compared or is_sorted or self.is_positional
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,33 +210,39 @@ class Readership:
             return Answer.READ
         return Answer.UNKNOWN if uses or self.blind_for(table, column) else Answer.NOT_READ
 
-    def broken_by(self, effect: ReaderEffect, table: str, column: str | None) -> tuple[Broken, ...]:
+    def broken_by(
+        self, effect: ReaderEffect, table: str, column: str | None, type_change: TypeChange | None = None
+    ) -> tuple[Broken, ...]:
         """Return the readers that a change of a column, or of a whole table, breaks; most downstream readers first.
 
         A reader that it broke before counts, too, if its new text cannot be understood. A new column has no readers:
         ``ReaderEffect.ADDED`` uses the readers of the whole table.
         """
-        broken = self._uses_broken_by(effect, table, column)
+        broken = self._uses_broken_by(effect, table, column, type_change)
         if self.before is not None:
             unclear = {blindness.reader.identity for blindness in self.blind_for(table, column)}
             unclear -= {reader.identity for reader in broken}
-            old_uses = self.before._uses_broken_by(effect, table, column)
+            old_uses = self.before._uses_broken_by(effect, table, column, type_change)
             broken |= {reader: uses for reader, uses in old_uses.items() if reader.identity in unclear}
         readers = [Broken(reader, tuple(uses), self.downstream.get(reader, ())) for reader, uses in broken.items()]
         return tuple(sorted(readers, key=lambda item: (-len(item.downstream), item.reader.name)))
 
-    def repaired_for(self, effect: ReaderEffect, table: str, column: str | None) -> tuple[Reader, ...]:
+    def repaired_for(
+        self, effect: ReaderEffect, table: str, column: str | None, type_change: TypeChange | None = None
+    ) -> tuple[Reader, ...]:
         """Return the readers that a change would break if it did not repair or remove them as well."""
         if self.before is None:
             return ()
-        old_readers = self.before._uses_broken_by(effect, table, column)
-        unrepaired = {broken.reader.identity for broken in self.broken_by(effect, table, column)}
+        old_readers = self.before._uses_broken_by(effect, table, column, type_change)
+        unrepaired = {broken.reader.identity for broken in self.broken_by(effect, table, column, type_change)}
         repaired = (reader for reader in old_readers if reader.identity not in unrepaired)
         return tuple(sorted(repaired, key=lambda reader: reader.name))
 
-    def _uses_broken_by(self, effect: ReaderEffect, table: str, column: str | None) -> dict[Reader, list[Use]]:
+    def _uses_broken_by(
+        self, effect: ReaderEffect, table: str, column: str | None, type_change: TypeChange | None
+    ) -> dict[Reader, list[Use]]:
         uses = self.uses_of(table, None if effect is ReaderEffect.ADDED else column)
-        return group_by((use for use in uses if use.breaks_by(effect)), lambda use: use.reader)
+        return group_by((use for use in uses if use.breaks_by(effect, type_change)), lambda use: use.reader)
 
 
 def merge(

@@ -19,6 +19,7 @@ from schemactl.review.rules import all_rules
 from schemactl.review.severity import Impact, Severity
 from schemactl.review.silences import silence_for
 from schemactl.review.stability import Stability, promise_of, softened
+from schemactl.schema.casts import TypeChange, type_change_between
 from schemactl.schema.diff import diff
 from schemactl.schema.nested_types import FieldPath
 from schemactl.schema.reader_effects import ReaderEffect
@@ -166,14 +167,22 @@ class _Judge:
         if effect is ReaderEffect.ADDED:
             base_column = None
         answer = readership.answer(base_table, base_column)
+        type_change = self._type_change(match.table, column) if effect is ReaderEffect.RETYPED else None
         if readership.is_complete and answer is Answer.NOT_READ and impact.readers.rank > Severity.INFO.rank:
             impact = replace(impact, readers=Severity.INFO)
         return impact, {
-            "readers": readership.broken_by(effect, base_table, base_column),
-            "repaired": readership.repaired_for(effect, base_table, base_column),
+            "readers": readership.broken_by(effect, base_table, base_column, type_change),
+            "repaired": readership.repaired_for(effect, base_table, base_column, type_change),
             "answer": answer,
             "blind": readership.doubts(base_table, base_column),
         }
+
+    def _type_change(self, table: str, column: str | None) -> TypeChange | None:
+        """Return the types of a column in both schemas; None if a side has no such column, or no type."""
+        if column is None:
+            return None
+        base, head = self.comparison.base_column(table, column), self.comparison.head_column(table, column)
+        return type_change_between(base, head) if base is not None and head is not None else None
 
     def _fix(self, rule: Rule, match: Match, counted: Counted | None) -> str:
         if counted is None:

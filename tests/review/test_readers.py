@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import product
+from typing import Any
 
 import duckdb
 import pytest
@@ -20,12 +21,15 @@ from schemactl.review.readers import (
     Use,
     merge,
 )
+from schemactl.schema.casts import Cast, TypeChange
+from schemactl.schema.full_types import FullType
+from schemactl.schema.types import DataType
 
 STAGING = Reader("model", "stg_orders")
 REPORT = Reader("view", "reporting.daily")
 
 
-def use(column: str | None = "amount", clause: Clause = Clause.SELECT, reader: Reader = STAGING, **more: bool) -> Use:
+def use(column: str | None = "amount", clause: Clause = Clause.SELECT, reader: Reader = STAGING, **more: Any) -> Use:
     return Use(reader, "orders", column, clause, **more)
 
 
@@ -197,3 +201,41 @@ def test_a_reader_is_repaired_if_only_its_old_text_breaks(
 
 def test_nothing_is_repaired_if_the_old_readers_are_not_known() -> None:
     assert Readership().repaired_for(ReaderEffect.REMOVED, "orders", "amount") == ()
+
+
+CAST_USES = {
+    "select cast(amount as text) from raw.orders": ("text", False),
+    "select (amount)::text from raw.orders": ("text", False),
+    "select cast(amount as text) || 'x' from raw.orders": ("text", True),
+    "select 1 from raw.orders as o where cast(o.amount as timestamptz) > now()": ("timestamp", True),
+    "select count(*) from raw.orders group by cast(amount as date)": ("date", False),
+    "with o as (select * from raw.orders) select cast(amount as double precision) from o": ("double", False),
+    "select cast(amount as decimal(10, 2)) from raw.orders": None,
+    "select cast(amount as integer) from raw.orders": None,
+    "select cast(amount + 1 as text) from raw.orders": None,
+    "select cast(o.amount.fee as text) from raw.orders as o": None,
+    "select cast(amount.fee as text) from raw.orders": None,
+    "select max(amount) from raw.orders": None,
+}
+
+
+@pytest.mark.parametrize("sql", CAST_USES)
+def test_a_use_has_the_cast_of_its_column(sql: str) -> None:
+    tables = ReadTables({"orders": ("id", "amount")}, "raw")
+    (item,) = {use for use in read_sql(sql, STAGING, tables, "duckdb").uses if use.column == "amount"}
+    assert (item.cast and (item.cast.target.value, item.cast.is_operand)) == CAST_USES[sql]
+
+
+def test_a_new_type_breaks_a_cast_that_may_fail_or_that_returns_other_values_to_compare() -> None:
+    def is_broken(target: DataType, after: DataType, *, is_operand: bool, clause: Clause = Clause.SELECT) -> bool:
+        item = use(clause=clause, is_computed=True, cast=Cast(target, True, is_operand))
+        change = TypeChange(FullType(DataType.BIGINT, 64), FullType(after))
+        return item.breaks_by(ReaderEffect.RETYPED, change)
+
+    assert not is_broken(DataType.TEXT, DataType.TEXT, is_operand=True, clause=Clause.WHERE)
+    assert not is_broken(DataType.TEXT, DataType.DOUBLE, is_operand=False)
+    assert is_broken(DataType.TEXT, DataType.DOUBLE, is_operand=True)
+    assert is_broken(DataType.TEXT, DataType.DOUBLE, is_operand=False, clause=Clause.GROUP)
+    assert is_broken(DataType.BIGINT, DataType.TEXT, is_operand=False)
+    assert use(is_computed=True, cast=Cast(DataType.TEXT, True, False)).breaks_by(ReaderEffect.RETYPED)
+    assert use(is_computed=True, cast=Cast(DataType.TEXT, True, False)).breaks_by(ReaderEffect.REMOVED)

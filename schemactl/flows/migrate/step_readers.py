@@ -9,8 +9,9 @@ from schemactl.flows.reader_sources import ReaderSource
 from schemactl.flows.readers import read_readers
 from schemactl.migration.effects import in_first_names
 from schemactl.migration.migration_plan import MigrationPlan
-from schemactl.migration.steps import RenameTable, Step
+from schemactl.migration.steps import ChangeType, RenameTable, RestoreColumn, Step, SwapColumns
 from schemactl.review.readers import Broken, Reader, Readership, StepReaders, Use
+from schemactl.schema.casts import TypeChange, type_change_between
 from schemactl.schema.reader_effects import ReaderEffect
 from schemactl.schema.types import Column, Schema, Table
 
@@ -63,9 +64,22 @@ def _broken_by(readership: Readership, step: Step) -> tuple[Broken, ...]:
     broken_readers = [
         broken
         for column in step.read_columns
-        for broken in readership.broken_by(step.reader_effect, step.table_name, column)
+        for broken in readership.broken_by(step.reader_effect, step.table_name, column, _type_change(step))
     ]
     for broken in broken_readers:
         uses.setdefault(broken.reader, []).extend(broken.uses)
     downstream = {broken.reader: broken.downstream for broken in broken_readers}
     return tuple(Broken(reader, tuple(reader_uses), downstream[reader]) for reader, reader_uses in uses.items())
+
+
+def _type_change(step: Step) -> TypeChange | None:
+    """Return the types of the column before and after a step; None if it changes no type."""
+    match step:
+        case ChangeType():
+            return type_change_between(step.before, step.after)
+        case SwapColumns():
+            return type_change_between(step.backfill.source, step.backfill.target)
+        case RestoreColumn():
+            return type_change_between(step.swap.backfill.target, step.swap.backfill.source)
+        case _:
+            return None
