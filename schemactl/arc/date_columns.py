@@ -175,14 +175,9 @@ class _Group:
 
 @dataclass(frozen=True, slots=True)
 class QuickPattern:
-    """A pattern whose elements a regular expression finds exactly as Java's parser does.
+    """A pattern whose elements a regular expression finds exactly as Java's parser does: a named group for each field.
 
-    Attributes:
-        regex: a regular expression with a named group for each of ``groups``.
-        groups: the fields of the groups.
-        has_time: whether there is an hour.
-        is_strict: as in ``DatePattern``.
-        layout: the places of elements in texts of the pattern's width; None if it has no fixed width.
+    ``layout`` has the places of elements in texts of the pattern's width; None if it has no fixed width.
     """
 
     regex: str
@@ -274,13 +269,7 @@ class QuickPattern:
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """The places of digits and ASCII in texts of one width.
-
-    Attributes:
-        width: the width of the texts in bytes.
-        letters: places with the bytes that they may have.
-        numbers: the first place of digits, the one after their last, and their field.
-    """
+    """The places of digits and ASCII in texts of one width in bytes, as bounds with the field of the digits."""
 
     width: int
     letters: tuple[tuple[int, frozenset[int]], ...]

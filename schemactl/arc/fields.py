@@ -175,11 +175,7 @@ ERRORS: Final = "_errors"
 
 @dataclass(frozen=True, slots=True)
 class TypingTask:
-    """The typing of a source.
-
-    Attributes:
-        is_default: whether ``on_error`` is the default, which loads no column without a value.
-    """
+    """The typing of a source; ``is_default`` if ``on_error`` is the default, which loads no column without a value."""
 
     typing: Typing
     on_error: OnError = OnError.COLUMN

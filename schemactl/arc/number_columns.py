@@ -164,13 +164,9 @@ def _rounded(number: Exact, precision: int, scale: int) -> Exact | None:
 
 
 class _QuickNumbers:
-    """Converts the texts that Arrow reads as Java does.
+    """Converts the texts that Arrow reads as Java does, to the type of a field, which ``to`` is in Arrow.
 
-    Args:
-        of: the type of the field.
-        to: the same in Arrow.
-        is_plain: whether the field has no patterns.
-        is_grouped: whether commas may group digits.
+    ``is_plain`` tells whether the field has no patterns, ``is_grouped`` whether commas may group digits.
     """
 
     def __init__(self, of: NumberType, to: pa.DataType, *, is_plain: bool, is_grouped: bool) -> None:

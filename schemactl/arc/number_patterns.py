@@ -111,10 +111,7 @@ class NumberPattern:
 def _longer(is_positive: bool, is_negative: bool, excess: int) -> tuple[bool, bool]:
     """Return which affix a text has: of two the longer one.
 
-    Args:
-        is_positive: whether it has the positive affix.
-        is_negative: whether it has the negative affix.
-        excess: the length of the positive affix beyond that of the negative one.
+    ``excess`` is the length of the positive affix beyond that of the negative one.
     """
     return (excess > 0, excess < 0) if is_positive and is_negative and excess else (is_positive, is_negative)
 

@@ -70,12 +70,7 @@ class DateOrder(StrEnum):
 def propose(name: str, texts: pa.Array, order: DateOrder | None = None) -> Field:
     """Return the field that types all texts of a column without an error; of text if no other type fits.
 
-    If day and month could change places (all texts are like ``01/02/2020``), the day comes first.
-
-    Args:
-        name: the name of the column.
-        texts: the texts of the column; some may be null.
-        order: the order of day and month; None to find it in the texts.
+    If day and month could change places (all texts are like ``01/02/2020``) and ``order`` is None, the day comes first.
     """
     distinct = pc.unique(texts.drop_null())
     stripped = pc.utf8_trim_whitespace(distinct)

@@ -14,11 +14,8 @@ from schemactl.schema.paths import ELEMENT, Path
 def match_columns(fields: Sequence[Field], cells: Mapping[str, str]) -> list[str]:
     """Return the column of the data for each field of a typing.
 
-    Columns are matched by name; if no name is a field's, by position, as in Arc.
-
-    Args:
-        fields: the fields of the typing.
-        cells: the engine's own names of columns, by their names in the data, in order.
+    Columns are matched by name; if no name is a field's, by position, as in Arc. ``cells`` are the engine's own names
+    of columns, by their names in the data.
     """
     names = [field.name for field in fields]
     if not names:
@@ -41,12 +38,7 @@ def match_columns(fields: Sequence[Field], cells: Mapping[str, str]) -> list[str
 
 
 def check_column_type(field: Field, column_type: str | None) -> None:
-    """Refuse a column that is neither text nor of the field's type.
-
-    Args:
-        field: the field of the typing.
-        column_type: the column's type in Spark's words; None for text.
-    """
+    """Refuse a column that is neither text nor of the field's type, given in Spark's words; None for text."""
     if column_type is None and not isinstance(field.type, Struct | Array):
         return
     if column_type != spark_type(field.type):

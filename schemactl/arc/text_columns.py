@@ -70,14 +70,7 @@ Convert: TypeAlias = Callable[[pa.Array], TypedColumn]
 
 
 class TextTyper:
-    """Types batches of columns of texts.
-
-    Args:
-        typing: the fields, in the order of the columns.
-
-    Attributes:
-        converted: how many texts of each field became values so far.
-    """
+    """Types batches of columns of texts; ``converted`` counts the texts of each field that became values."""
 
     def __init__(self, typing: Typing) -> None:
         self.typing = typing

@@ -61,13 +61,9 @@ class RefEnd(NamedTuple):
 
 
 class Setting(NamedTuple):
-    """A setting in brackets.
+    """A setting in brackets, its key in lower case with single blanks, its value without quotes, if it has one.
 
-    Attributes:
-        key: the key in lower case, with its words separated by a blank.
-        text: the value without quotes; None for a setting without a value.
-        start: the offset of the key.
-        ref: for the setting ``ref``, the mark and the other side.
+    ``ref`` is the mark and the other side of the setting ``ref``.
     """
 
     key: str
@@ -144,11 +140,9 @@ class DbmlRef:
 
 @dataclass(slots=True)
 class DbmlFile:
-    """The declarations of a file, in its order.
+    """The declarations of a file, in its order, and the constructs that were skipped.
 
-    Attributes:
-        has_imports: whether it uses declarations of other files.
-        losses: the constructs that were skipped.
+    ``has_imports`` tells whether it uses declarations of other files.
     """
 
     tables: list[DbmlTable] = field(default_factory=list)

@@ -30,15 +30,12 @@ class Choice(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A source table, model, seed or snapshot as it is in the database.
+    """A source table, model, seed or snapshot: its name for `ref` and `source`, and its name in the database.
 
     Attributes:
-        name: its name in dbt, for `ref` and `source`.
-        table: its name in the database.
         native: its properties; for a version, including the properties of its model.
         version: its version; None if the model has no versions.
         is_latest: whether `ref` without a version refers to it.
-        losses: information about its versions that the properties lack.
     """
 
     name: str

@@ -63,13 +63,9 @@ _COMMENT_MARK: Final = re.compile(r"/\*|\*/")
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A statement or a shell command of a script.
+    """A statement or a shell command of a script: its SQL with the comments before it, and its words without them.
 
-    Attributes:
-        sql: the SQL with the comments before it, without the delimiter after it.
-        sql_line: the line of the first character of ``sql``, from 1.
-        line: the line of its first word.
-        text: its words on one line, without the comments before it.
+    The SQL has no delimiter after it. ``sql_line`` is its first line, ``line`` that of its first word, from 1.
     """
 
     sql: str
@@ -152,11 +148,7 @@ def tokens_of(statement: Statement, name: str) -> list[Token]:
 
 
 def _parse(statement: Statement, sql: str, name: str, dialect: Dialect) -> exp.Expr | None:
-    """Return SQL of a statement as sqlglot reads it; None if it is more or less than one statement.
-
-    Raises:
-        UnreadTable: sqlglot does not parse it.
-    """
+    """Return SQL of a statement as sqlglot reads it; None if it is more or less than one statement."""
     from sqlglot.errors import ParseError, SqlglotError
 
     try:
@@ -246,15 +238,10 @@ def _split_columns(statement: Statement, name: str) -> tuple[str, list[str], str
 
 
 def split_statements(script: str, name: str, dialect: Dialect) -> Iterator[Statement]:
-    """Yield the statements of a script.
+    """Yield the statements of a script, maybe with commands of a database's shell.
 
     Rows of PostgreSQL's COPY are left out. Of MySQL's conditional comments the content counts. The body of a routine
     belongs to its statement.
-
-    Args:
-        script: SQL, maybe with commands of a database's shell.
-        name: the name of the dialect.
-        dialect: the sqlglot dialect.
     """
     return _Splitter(script, name, _token_pattern(name, type(dialect))).statements()
 

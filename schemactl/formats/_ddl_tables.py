@@ -49,12 +49,7 @@ _DEFAULT_CLAUSES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class _Reference:
-    """A foreign key.
-
-    Attributes:
-        dataset: the dataset of the other table; empty if the key does not name it.
-        other_columns: the columns of the other table; None for its primary key.
-    """
+    """A foreign key: columns of a table of a dataset, empty if not named, or None for its primary key."""
 
     columns: list[str]
     table: str
@@ -68,12 +63,8 @@ def read_tables(
 ) -> tuple[list[Record], list[Loss]]:
     """Return the tables that statements create, and the losses.
 
-    Args:
-        statements: statements parsed by sqlglot, with the location for losses in ``meta["place"]``.
-        dialect: the sqlglot dialect.
-        codec: the codec of columns in the format's native form.
-        path: the path of the file, for errors.
-        hints: by table, the hints of each column, and under None the hints of the table.
+    The statements have their location for losses in ``meta["place"]``. The hints are by table of each column, and under
+    None of the table.
     """
     from sqlglot import exp
 

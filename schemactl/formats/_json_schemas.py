@@ -189,10 +189,8 @@ class Resolver:
     def flatten(self, schema: Any, outer_definitions: frozenset[int] = frozenset(), level: int = 0) -> FlatSchema:
         """Return a schema with the keywords of all included schemas; its own keywords come first.
 
-        Args:
-            schema: a schema of the document, or ``true`` or ``false``.
-            outer_definitions: the definitions that contain the schema, by identity.
-            level: the number of schemas that include each other down to this one.
+        ``outer_definitions`` are the definitions that contain the schema, by identity; ``level`` counts the schemas
+        around it that include each other.
         """
         self._expansion.follow(level)
         if not isinstance(schema, dict):

@@ -38,8 +38,7 @@ class Token(NamedTuple):
 class ProtoField:
     """A field as declared; its label is ``optional``, ``required``, ``repeated``, ``map``, ``oneof``, or empty.
 
-    Attributes:
-        key: the type of the keys of a map.
+    ``key`` is the type of the keys of a map.
     """
 
     name: str
@@ -85,11 +84,9 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class ProtoFile:
-    """The declarations of a file.
+    """The declarations of a file, and the comment above the first statement.
 
-    Attributes:
-        comment: above the first statement.
-        syntax: ``proto2``, ``proto3``, or the year of an edition.
+    ``syntax`` is ``proto2``, ``proto3``, or the year of an edition.
     """
 
     package: str

@@ -11,12 +11,7 @@ MOST_NAMES: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class ReaderNames:
-    """The readers of a column.
-
-    Attributes:
-        answer: ``read``, ``not read`` or ``cannot tell``.
-        names: the readers, or the readers that may read it if the answer is ``cannot tell``.
-    """
+    """The readers of a column, or what may read it: the answer is ``read``, ``not read`` or ``cannot tell``."""
 
     answer: str
     names: tuple[str, ...] = ()

@@ -23,11 +23,7 @@ class Shape:
         required: keys that an object must have.
         by_type: for an object, an additional shape, by the value of its key ``type``.
         items: for a list, the shape of each item; None if it is not a list.
-        is_text: whether it may be a string.
-        is_flag: whether it may be true or false.
-        is_number: whether it may be a number.
         is_optional: whether it may be null, which means the same as a missing key.
-        is_any: whether it may be anything.
     """
 
     keys: Mapping[str, str] | None = None

@@ -85,9 +85,7 @@ class _Slot:
     """A key or an item of a block, with the comments and blank lines around it.
 
     Attributes:
-        column: the column of the key or of the item's dash.
         depth: its depth; an item is deeper than the key of its list, whose column its dash may have.
-        above: the lines of comments and the blank lines before it.
         behind: the comment at the end of its line, with the space before it.
         below: the lines of comments behind its value that are indented deeper than it.
     """

@@ -136,11 +136,7 @@ def _type(field: Field) -> Any:
 
 
 class _Numbers:
-    """Numbers the fields of a table and all nested fields: by ``x-id`` if it is unique, or else in order.
-
-    Attributes:
-        last: the highest number so far.
-    """
+    """Numbers the fields of a table and all nested fields: by ``x-id`` if it is unique, or else in order."""
 
     def __init__(self, fields: list[Field]) -> None:
         counts = Counter(number for field in fields for number in _stated_numbers(field))

@@ -67,12 +67,7 @@ _ADDS_NO_KEYS: Final = frozenset(("duckdb",))
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """A table created by statements, with its foreign keys.
-
-    Attributes:
-        inline: the foreign keys within CREATE TABLE.
-        late: the foreign keys that are added when all tables exist.
-    """
+    """A table created by statements; its foreign keys are inline, or late, added when all tables exist."""
 
     table: Table
     inline: Sequence[dict[str, Any]] = ()
@@ -181,10 +176,8 @@ class SqlDialect:
     ) -> tuple[dict[str, list[Properties]], list[Loss]]:
         """Return the foreign keys of a database's tables, and the parts of its statements that a schema cannot express.
 
-        Types of columns are not lost: the database's catalog has them.
-
-        Args:
-            definitions: tables or views, with statements that would create them or belong to them.
+        The statements would create tables or views, or belong to them. Types of columns are not lost: the database's
+        catalog has them.
         """
         from sqlglot.dialects.dialect import Dialect as Sqlglot
 

@@ -133,8 +133,6 @@ class _Looks:
 
     Attributes:
         look: the kind of value that most texts seem to hold.
-        count: the texts that seem to hold it.
-        total: all values of the column except nulls.
         exception: the first value without this look, as an example, and its position; None if all have it.
         is_ambiguous: whether day and month could change places in all texts that look like dates.
     """
@@ -153,11 +151,7 @@ _LEAST_SHARE: Final = 0.8
 def suggest_typing(start: Schema, resolution: Resolution, evidence: Evidence, command: str) -> Iterator[str]:
     """Report new text columns whose texts look like dates, money, percentages or numbers with separators.
 
-    Args:
-        start: the schema before.
-        resolution: the schema after, and the values of each column.
-        evidence: the evidence of the data.
-        command: the command that drafts types for such columns.
+    ``start`` is the schema before the data, ``command`` drafts types for such columns.
     """
     lines: list[str] = []
     is_ambiguous = False

@@ -21,11 +21,9 @@ _OF_DLT: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Detection:
-    """The detectors of a schema and of one of its root tables.
+    """The detectors of ``settings.detections``, which dlt reads, and of the ``x-detections`` of one root table.
 
-    Attributes:
-        schema: the detectors in ``settings.detections``, which dlt reads.
-        table: the detectors in the table's ``x-detections``; these run first, and on whole columns.
+    The detectors of the table run first, and on whole columns.
     """
 
     schema: tuple[str, ...]
@@ -35,12 +33,8 @@ class Detection:
 def with_detection(before: Schema, table: str, source: str, requested: str | None, has_new_texts: bool) -> Schema:
     """Return the schema with the detectors for its data, to infer by.
 
-    Args:
-        before: the schema before the data, with the column hints of the call.
-        table: the root table of the data.
-        source: the user's name for the table.
-        requested: the list of ``--detect``, which replaces or changes the detectors that apply without it.
-        has_new_texts: whether all values are texts and the table is new to the schema.
+    ``requested`` is the list of ``--detect``, which replaces or changes the detectors that apply without it.
+    ``has_new_texts`` tells whether all values are texts and the table is new to the schema.
     """
     stored_table = before.tables.get(table)
     table_detections = stored_table.properties.get(DETECTIONS) if stored_table else None

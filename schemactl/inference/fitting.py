@@ -36,12 +36,9 @@ class DataPaths:
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """A schema whose names all fit.
+    """A schema whose names all fit; renamed tables and columns record their old name (``x-renamed-from``).
 
-    Attributes:
-        schema: its renamed tables and columns record their old name (``x-renamed-from``).
-        renamed: the new name of each table and column that has one; columns by the old name of their table.
-        max_length: the maximum length of further names in characters; None for no limit.
+    ``renamed`` has columns by the old name of their table; a ``max_length`` in characters of None sets no limit.
     """
 
     schema: Schema

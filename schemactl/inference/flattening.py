@@ -28,7 +28,6 @@ class Branch(NamedTuple, Generic[Value]):
     """A value of a row.
 
     Attributes:
-        column: the column of a scalar, or of an object or list that stays whole.
         is_whole: whether it is an object or list that stays whole, as JSON.
         ident: the parts that a list adds to the name of its table; None for other values, and if it stays whole.
     """

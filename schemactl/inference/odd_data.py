@@ -25,14 +25,7 @@ _MOST_NAMES: Final = 5
 def describe_odd_data(
     tables: Sequence[TableFinding], after: Schema, resolution: Resolution, evidence: Evidence
 ) -> Iterator[str]:
-    """Yield a sentence for each kind of odd data in new tables and columns.
-
-    Args:
-        tables: tables that are new or have new columns.
-        after: the schema with these tables.
-        resolution: the resolution of the evidence.
-        evidence: the evidence of the data.
-    """
+    """Yield a sentence for each kind of odd data in tables that are new or have new columns, by the schema after."""
     growing = (table.name for table in tables if any(column.is_new for column in table.columns))
     widths = {name: len(after.tables[name].columns) for name in growing}
     wide = [f"`{name}` ({width:,})" for name, width in widths.items() if width > MOST_COLUMNS]

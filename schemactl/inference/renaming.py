@@ -26,12 +26,9 @@ SOURCE_NAMES: Final = "x-source-names"
 
 @dataclass(frozen=True, slots=True)
 class Renaming:
-    """The names of a schema under another naming convention.
+    """The names of a schema under another naming convention; columns by the old name of their table.
 
-    Attributes:
-        convention: its reference.
-        renamed: the new name of each table and column that has one; columns by the old name of their table.
-        source_names: by root table, the column names of keys that still share a column with other keys.
+    ``source_names`` has by root table the column names of keys that still share a column with other keys.
     """
 
     convention: str

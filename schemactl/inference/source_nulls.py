@@ -21,17 +21,9 @@ def with_source_nulls(
 ) -> Resolution:
     """Return a resolution whose columns are nullable as their sources declare.
 
-    A new column is required if its sources say so. An existing column becomes nullable if types may evolve; if they
-    are frozen, ``judge`` reports each difference. Keys do not change, nor do the columns of ``call_columns``.
-
-    dlt 1.31 also makes existing columns required; here they stay nullable because stored rows may have nulls.
-
-    Args:
-        resolution: the resolution of the evidence.
-        before: the stored schema.
-        evidence: the evidence of the data.
-        contract: the contract of the call; None for the contracts of the schema.
-        call_columns: tables and columns whose nullability the call sets.
+    A new column is required if its sources say so. An existing column becomes nullable if types may evolve; if they are
+    frozen, ``judge`` reports each difference. Keys do not change, nor do the columns of ``call_columns``. dlt 1.31 also
+    makes existing columns required; here they stay nullable because stored rows may have nulls.
     """
     tables, reasons = dict(resolution.schema.tables), dict(resolution.reasons)
     contracts = replace(before, tables={**tables, **before.tables})

@@ -77,9 +77,6 @@ class RootKeys:
     """Finds the root tables that pass their row key on; ``propagated`` grows as tables change.
 
     Attributes:
-        drafts: all tables in their current state, by name.
-        names: the names of dlt's own columns.
-        system_prefix: the prefix of dlt's own tables.
         is_loaded: whether the data is loaded, so that merges find nested rows by the key of their root row.
         propagated: the columns that each root table passes on, with their names in nested tables.
         receivers: the examined tables that have a column for the key; empty before the first ``update``.

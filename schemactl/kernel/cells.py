@@ -27,12 +27,9 @@ class CsvLayout:
     """The layout of the rows of a file.
 
     Attributes:
-        names: the names of its columns.
         separator: the cell separator; one ASCII character.
-        line_end: the line end of rows.
         header_rows: the number of rows at the beginning of the file that are not records.
         skipped_lines: the number of header rows before the column names.
-        null_values: strings that mean null.
         taken: the numbers of the columns to read; None for all columns.
         is_well_formed: whether all quotes and line ends are right; otherwise rows are read one by one (``csv_rows``).
     """
@@ -96,12 +93,9 @@ class TextRows:
 
 
 def split_rows(blocks: Iterable[bytes], line_end: bytes, size: int | None = None) -> Iterator[bytes]:
-    """Yield pieces of whole rows of a file, up to the last row that begins within ``size`` bytes.
+    """Yield pieces of whole rows of a file, up to the last row that begins within ``size`` bytes (None for all rows).
 
-    Args:
-        blocks: the file from the beginning of a row, as UTF-8, cut anywhere.
-        line_end: the line end of rows.
-        size: the size in bytes, at least 1; None for everything.
+    The blocks begin with a row, and are cut anywhere.
     """
     mark, is_inside = line_end[-1:], False
     pending: list[bytes] = []
@@ -130,10 +124,7 @@ def split_rows(blocks: Iterable[bytes], line_end: bytes, size: int | None = None
 def skip_row(blocks: Iterable[bytes], line_end: bytes, is_inside: bool) -> tuple[int, Iterator[bytes]]:
     """Skip to the end of the first row; return the number of skipped bytes and the remaining blocks.
 
-    Args:
-        blocks: as in ``split_rows``, starting anywhere in a row.
-        line_end: as in ``split_rows``.
-        is_inside: whether a quoted cell is open at the start of the blocks.
+    ``is_inside`` tells whether a quoted cell is open at the start of the blocks.
     """
     blocks, skipped = iter(blocks), 0
     for block in blocks:
@@ -157,10 +148,7 @@ def _first_end(block: bytes, mark: bytes, start: int, is_inside: bool) -> int:
 def _last_end(block: bytes, mark: bytes, is_inside: bool) -> int:
     """Return the end of the last row that ends in a block; 0 if no row ends.
 
-    Args:
-        block: the block.
-        mark: the last byte of a line end.
-        is_inside: whether a quoted cell is open at the end of the block.
+    ``is_inside`` tells whether a quoted cell is open at the end of the block.
     """
     end = len(block)
     while (mark_index := block.rfind(mark, 0, end)) >= 0:

@@ -39,11 +39,8 @@ _MICROS: Final = 1_000_000
 class Coercion:
     """Coerces the values of one kind to one column.
 
-    Args:
-        kind: the kind of the values.
-        column: the column, complete.
-        is_exact: whether values that the column would change (round, cut to its length, move to another kind of time
-            zone) count as not coerced.
+    With ``is_exact``, values that the column would change (round, cut to its length, move to another kind of time zone)
+    count as not coerced.
     """
 
     def __init__(self, kind: DataType, column: Column, *, is_exact: bool = False) -> None:
@@ -120,10 +117,6 @@ def loses_nanoseconds(values: KindValues, coerced: pa.Array) -> np.ndarray[Any, 
     """Return a mask of values whose nanoseconds are missing in coerced timestamps or times; None if no value loses any.
 
     dlt's own values have microseconds, so it also cuts the nanoseconds of texts (docs/differences-sources.md).
-
-    Args:
-        values: the original values.
-        coerced: the coerced values, null if coercion failed.
     """
     is_moment = pa.types.is_timestamp(coerced.type)
     if values.array is None or not (is_moment or pa.types.is_time(coerced.type)):

@@ -31,7 +31,6 @@ class ColumnarSource:
     """The rows of a columnar source.
 
     Attributes:
-        names: the names of the columns.
         structures: the nested types in which the plan keeps columns, by name.
         whole: paths whose values are JSON texts.
         task: the typing of its texts, if they are typed.
@@ -62,12 +61,7 @@ def rows_by_table(
 
 
 def documents_of(columns: Mapping[str, pa.Array], whole: frozenset[Path]) -> list[dict[str, Any]]:
-    """Return rows as documents.
-
-    Args:
-        columns: the columns of the source, at least one.
-        whole: as in ``ColumnarSource``.
-    """
+    """Return rows of at least one column as documents; ``whole`` as in ``ColumnarSource``."""
     value_lists = [to_python(column, None, (name,), whole) for name, column in columns.items()]
     return [dict(zip(columns, values, strict=True)) for values in zip(*value_lists, strict=True)]
 
@@ -104,13 +98,9 @@ def _parted(
 
 
 def chunks_of(rows: pa.RecordBatch, file: str, numbers: Sequence[int], source: ColumnarSource) -> Iterator[Chunk]:
-    """Yield rows of one file as documents.
+    """Yield rows of one file as documents, given the numbers of the rows in the file, from 1.
 
-    Args:
-        rows: the columns of the source in order, under any names; more columns may follow.
-        file: its name as shown to people.
-        numbers: the numbers of the rows in the file, from 1.
-        source: the source of the rows.
+    The rows have the columns of the source in order, under any names; more columns may follow.
     """
     for start in range(0, len(rows), _AT_ONCE):
         batch = rows.slice(start, _AT_ONCE)
@@ -126,7 +116,6 @@ class RowObserver:
     """Counts the values of columnar rows; no schema depends on the counts (``Evidence.counted``).
 
     Attributes:
-        names: the columns, in order.
         types: the classes of their values, by path, without structs and lists.
         evidence: the evidence by path and class; file names are as shown to people.
     """
@@ -137,14 +126,7 @@ class RowObserver:
         self.evidence: dict[Path, dict[str, ClassEvidence]] = {}
 
     def add(self, rows: pa.RecordBatch, file: str, first: int, is_sampled: pa.BooleanArray) -> None:
-        """Take rows of one file.
-
-        Args:
-            rows: as in ``chunks_of``.
-            file: as in ``chunks_of``.
-            first: the place of the first row, by which places of rows are ordered.
-            is_sampled: the rows that are in the sample.
-        """
+        """Take rows of one file (``chunks_of``), some of them in the sample; ``first`` orders the places of rows."""
         numbers = pa.array(range(len(rows)), pa.int64())
         if is_sampled.true_count < len(is_sampled):
             rows, numbers = rows.filter(is_sampled), numbers.filter(is_sampled)

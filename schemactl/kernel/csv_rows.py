@@ -26,10 +26,9 @@ _WITHOUT_IGNORED: Final = str.maketrans("", "", IGNORED)
 
 @dataclass(frozen=True, slots=True)
 class BrokenCell:
-    """A cell whose opening quote has no closing one.
+    """A cell whose opening quote, at ``line`` and ``column`` counted from 1, has no closing one.
 
     Attributes:
-        line, column: the position of the quote, counted from 1.
         index: the cell's number in its row, from 0.
         last_line: the line on which the cell ends.
         is_open: whether it goes on to the end of the file.
@@ -229,12 +228,7 @@ def fault_text(cell: BrokenCell) -> str:
 
 
 def read_malformed(lines: Iterator[str], layout: CsvLayout) -> Iterator[TextRows]:
-    """Yield the rows of a whole file in batches, without the header.
-
-    Args:
-        lines: as in ``walk_rows``.
-        layout: the layout of the file.
-    """
+    """Yield the rows of a whole file in batches, without the header; lines as in ``walk_rows``."""
     for _ in range(layout.skipped_lines):
         next(lines, None)
     line_end, first_line = layout.line_end.decode() or "\n", 1 + layout.skipped_lines

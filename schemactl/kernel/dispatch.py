@@ -39,10 +39,7 @@ MOST_TABLES: Final = 1_000
 class Positions(Sequence[Position]):
     """The positions of documents of one block, created on demand because few are needed.
 
-    Attributes:
-        file: its name as shown to people.
-        block: its offset in the file.
-        records: the numbers of the records in the block, from 0, ascending.
+    ``block`` is its offset in the file, ``records`` the numbers of the records in it, from 0, ascending.
     """
 
     file: str
@@ -65,8 +62,6 @@ class Piece:
     """Some documents of one file that go to one table.
 
     Attributes:
-        documents: the parsed documents.
-        positions: the position of each document.
         texts: the text of each document, as in the data; None if the source declares types, or no model needs texts.
         table: the table that the dispatch names; None if unknown.
         columns: for a source that declares types, the columns that the model may lack.
@@ -159,16 +154,12 @@ _MOST_HELD: Final = 1 << 24
 def gather(
     runs: Iterable[tuple[Sequence[bytes], int]], dispatch: Dispatch | None, enough: int
 ) -> Iterator[tuple[Sequence[bytes], Sequence[int]]]:
-    """Yield the records of a block in batches that are parsed at once, and the number of each record, ascending.
+    """Yield the records of a block in batches of ``enough`` that are parsed at once, and their numbers, ascending.
 
     Records that seem to go to one table come together, so that its documents are processed while they are in the
     processor's cache. The guess looks at the text of the field: ``Dispatch.sort`` decides the table, and documents of
-    one table with different spellings may come out of order.
-
-    Args:
-        runs: consecutive records, and the number of the first record.
-        dispatch: names the table of each record; None if all go to one.
-        enough: the number of records to parse at once.
+    one table with different spellings may come out of order. The runs are consecutive records with the number of the
+    first record.
     """
     if dispatch is None:
         for texts, first in runs:
@@ -204,13 +195,9 @@ _BETWEEN: Final = b"\n%s\n" % secrets.token_hex(8).encode()
 
 @dataclass(slots=True)
 class _WaitingTexts:
-    """Texts that seem to go to one table and wait for more of it.
+    """Texts, and their numbers, that seem to go to one table and wait for more of it.
 
-    They are kept joined: texts that lie scattered in memory are slow to parse.
-
-    Attributes:
-        joined: the texts of each run.
-        numbers: the numbers of the texts.
+    They are kept joined by run: texts that lie scattered in memory are slow to parse.
     """
 
     joined: list[bytes] = field(default_factory=list)

@@ -67,13 +67,9 @@ class FilePart:
 
     Attributes:
         file: its address, as Spark writes it.
-        path: the path to open.
         suffix: one of ``opening.SUFFIXES``.
-        encoding: the encoding of the text.
-        form: the form of its records.
         start, size: the part, in bytes; a size of None means the whole file.
         before: the state at the start of a part of a list.
-        layout: the layout of rows.
         is_in_cell: whether a part of rows begins within a quoted cell.
         selection: the selection of records inside JSON documents; None if each document is a record.
     """
@@ -141,11 +137,7 @@ def read_cells(share: bytes) -> Iterator[tuple[str, int, TextRows]]:
 
 
 def read_pieces(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yield the records of files in pieces of about a megabyte (``PIECES``), which are parsed on any core.
-
-    Args:
-        batches: column ``share`` (binary): pickled ``FilePart``s.
-    """
+    """Yield the records of pickled ``FilePart``s in pieces of about a megabyte, parsed on any core (``PIECES``)."""
     for batch in batches:
         for share in batch.column("share").to_pylist():
             parts: tuple[FilePart, ...] = pickle.loads(share)
@@ -156,12 +148,7 @@ def read_pieces(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 def split_contents(
     batches: Iterable[pa.RecordBatch], selection: RecordSelection | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the elements of files that came whole, or the records that are selected of them.
-
-    Args:
-        batches: columns ``file`` and ``content`` (binary, UTF-8).
-        selection: as in ``FilePart``.
-    """
+    """Yield the elements of files that came whole (``file``, ``content``), or the records that are selected of them."""
     for batch in batches:
         for file, content in zip(batch.column("file").to_pylist(), batch.column("content").to_pylist(), strict=True):
             open_blocks = partial(_content_blocks, content)

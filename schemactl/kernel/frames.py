@@ -31,13 +31,7 @@ Mask = np.ndarray[Any, Any] | None
 
 @dataclass(frozen=True, slots=True)
 class Nesting:
-    """The origin of nested rows.
-
-    Attributes:
-        frame: the frame of their parents.
-        parents: the index of each row's parent in that frame.
-        indexes: the index of each row in its list.
-    """
+    """The frame of the parents of nested rows, and each row's parent in it and index in its list."""
 
     frame: Frame
     parents: np.ndarray[Any, Any]
@@ -48,10 +42,7 @@ class Nesting:
 class Objects:
     """The objects at one path of a frame's elements.
 
-    Attributes:
-        values: the objects.
-        rows: the index of the element of each object; None if every element is an object.
-        size: the number of elements.
+    ``rows`` has the index of the element of each object; None if every element is an object. ``size`` counts elements.
     """
 
     values: Sequence[Any]
@@ -85,15 +76,9 @@ class Objects:
 class Frame:
     """The elements of a chunk that become the rows of one ``RowPlan``.
 
-    Args:
-        plan: the plan of the rows.
-        load: the load of the rows.
-        chunk: the documents that contain the elements.
-        elements: the values that become rows.
+    Attributes:
         nesting: the origin of nested rows; None for documents.
         rejected: rows nested in rejected rows.
-
-    Attributes:
         ordinals: the number of the root row of each row, if rows may be superseded.
     """
 

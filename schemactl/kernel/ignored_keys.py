@@ -19,13 +19,8 @@ _Key: TypeAlias = str | AliasPath
 def ignored_keys(model: Any, document: Any, extra: str | None, loc: _Loc = ()) -> Iterator[IgnoredKey]:
     """Yield the keys of a document that Pydantic would refuse under ``extra="forbid"``, at all levels.
 
-    A key with a null is left out: a null violates no contract.
-
-    Args:
-        model: the valid document as a model, or a value within one.
-        document: as it is in the data.
-        extra: the setting of the call, which overrides all models; None if each model has its own.
-        loc: the place of the document within the whole one.
+    A key with a null is left out: a null violates no contract. ``model`` is the document once it is valid, ``extra``
+    the setting of the call, which overrides all models; None if each model has its own.
     """
     if isinstance(model, RootModel):
         yield from ignored_keys(model.root, document, extra, loc)

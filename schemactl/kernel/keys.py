@@ -29,13 +29,9 @@ def hash_texts(texts: Iterable[bytes]) -> list[bytes]:
 
 
 def hash_children(above: Sequence[bytes], table: str, parents: Sequence[int], indexes: Sequence[int]) -> list[bytes]:
-    """Return the digests of rows of a nested table.
+    """Return the digests of rows of a nested table, given the keys of the rows that contain them.
 
-    Args:
-        above: the keys of the rows that they are nested in.
-        table: the full name of the nested table.
-        parents: the index of each row's parent in ``above``.
-        indexes: the index of each row in its list, from 0.
+    ``parents`` has the index of each row's parent in ``above``, ``indexes`` its index in its list.
     """
     middle = f"_{table}_".encode()
     starts = [key + middle for key in above]
@@ -88,9 +84,7 @@ def content_text(value: Any) -> bytes:
 def document_text(element: Any, wrapper: str) -> bytes:
     """Return a row as the text for its key, without dlt's own keys at the top level.
 
-    Args:
-        element: the value that becomes the row.
-        wrapper: the key under which dlt wraps an element that is not an object.
+    dlt puts an element that is not an object under the key ``wrapper``.
     """
     item = element if isinstance(element, dict) else {wrapper: element}
     return content_text({key: value for key, value in item.items() if not key.startswith("_dlt")})

@@ -47,7 +47,6 @@ class KindValues:
     """The values of one kind that are in one place of some rows.
 
     Attributes:
-        kind: as plans name it.
         array: the values, null elsewhere; None of objects and lists, and of integers past 63 bits.
         listed: the same as Python's values, where there is no array.
         are_integers: whether these texts are the digits of integers that a ``wei`` has no room for.
@@ -80,10 +79,7 @@ class KindValues:
 def split_by_kind(values: Sequence[Any], kinds: Collection[str], *, are_rows: bool = False) -> Iterator[KindValues]:
     """Yield the values by kind, without values of kinds outside of ``kinds``.
 
-    Args:
-        values: Python values, None for rows without a value.
-        kinds: kinds as in plans.
-        are_rows: whether objects among the values are rows themselves, not values.
+    ``are_rows`` tells whether objects among the values are rows themselves, not values.
     """
     value_types = set(map(type, values))
     value_types.discard(NoneType)

@@ -80,12 +80,7 @@ class _SentModules(MetaPathFinder, SourceLoader):  # type: ignore[misc] # as imp
 
 @dataclass(frozen=True, slots=True)
 class ModelSource:
-    """A model's name, and the source of its package, which is sent to the workers.
-
-    Attributes:
-        module, name: the model's module and name.
-        files: source by path (``app/models.py``); empty if workers have the module.
-    """
+    """A model's name, and the source of its package by path (``app/models.py``); empty if workers have the module."""
 
     module: str
     name: str
@@ -113,7 +108,6 @@ class ModelTask:
     """The task of validating documents.
 
     Attributes:
-        source: the model and its source.
         columns: the treatment of keys that the model does not know.
         data_type: the treatment of values that the model rejects; ``evolve`` accepts all values.
         is_stated: whether the call sets ``columns``, which then overrides all models within the model.
@@ -134,9 +128,6 @@ class ModelError:
 
     Attributes:
         loc: Pydantic's location of the error.
-        message: the reason.
-        kind: the type of the error.
-        value: the value that the model rejects.
         entity, mode: the part of the contract that decides.
         path: the path in the document, such as ``$.items[0].qty``.
     """
@@ -157,14 +148,7 @@ class ModelError:
 
 @dataclass(frozen=True, slots=True)
 class RejectedDocuments:
-    """Documents that a model rejects.
-
-    Attributes:
-        piece: the documents, and the table that they would go to.
-        errors: the errors of each document.
-        file: as shown to people.
-        numbers: the numbers of their records in the file.
-    """
+    """Documents of one table that a model rejects, and the numbers of their records in the file."""
 
     piece: Piece
     errors: Sequence[Sequence[ModelError]]

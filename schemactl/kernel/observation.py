@@ -53,8 +53,7 @@ _MOST_WAITING_BYTES: Final = 1 << 21
 class Observer:
     """Collects the evidence of batches of documents, in any order of the batches.
 
-    Attributes:
-        too_deep: the first document that nests deeper than ``MOST_LEVELS``; evidence ends there.
+    ``too_deep`` is the first document that nests deeper than ``MOST_LEVELS``; evidence ends there.
     """
 
     def __init__(self) -> None:
@@ -66,12 +65,9 @@ class Observer:
         self._waiting_bytes = 0
 
     def add(self, documents: Sequence[Any], positions: Sequence[Position], size: int | None = None) -> None:
-        """Observe a batch of documents.
+        """Observe a batch of documents, with ascending positions.
 
-        Args:
-            documents: the parsed documents, in the order of the input.
-            positions: the position of each document, ascending.
-            size: the size of their texts in bytes; few documents of a known size wait for the next batch (``flush``).
+        If the size of their texts is given, in bytes, few documents wait for the next batch (``flush``).
         """
         if size is None or len(documents) >= _FEW:
             self._observe(documents, positions)
@@ -106,10 +102,7 @@ class Observer:
     def add_cells(self, names: Sequence[str], columns: Sequence[pa.StringArray], first: Position) -> None:
         """Observe consecutive rows of strings, as ``add`` observes documents without nulls.
 
-        Args:
-            names: the names of the columns, distinct, without a row key.
-            columns: the strings of each column.
-            first: the position of the first row.
+        The names of the columns are distinct, and none of them is a row key.
         """
         rows = len(columns[0])
         if not rows:
@@ -146,8 +139,7 @@ class Observer:
 class _ClassValues:
     """The values of one class at one path, as in ``ClassEvidence``.
 
-    Attributes:
-        only: the beginning of the values as long as all are alike; None before the first one.
+    ``only`` is the beginning of the values as long as all are alike; None before the first one.
     """
 
     first: Position
@@ -382,14 +374,7 @@ def _transpose(objects: Sequence[dict[str, Any]]) -> Iterator[Sequence[Any]]:
 
 
 class _ClassGroup(NamedTuple):
-    """The texts of one class in one column.
-
-    Attributes:
-        column: the number of the column.
-        name: the name of the class.
-        places: the indexes of the texts in the texts of all columns, ascending.
-        shortest, longest: their lengths in characters.
-    """
+    """The texts of one class in one column: their indexes in the texts of all columns, ascending, and their lengths."""
 
     column: int
     name: str
@@ -401,13 +386,7 @@ class _ClassGroup(NamedTuple):
 def _by_class(
     texts: pa.StringArray, codes: np.ndarray[Any, np.dtype[np.int32]], sizes: Sequence[int]
 ) -> Iterator[_ClassGroup]:
-    """Yield the texts of each column and class.
-
-    Args:
-        texts: the texts of some columns, one column after the other.
-        codes: the codes of their classes.
-        sizes: how many texts each column has, one at least in all.
-    """
+    """Yield the texts of each column and class, given the texts of all columns, and the size of each column."""
     classes = int(codes.max()) + 1
     groups = np.repeat(np.arange(len(sizes)), sizes) * classes + codes
     order = np.argsort(groups, kind="stable")

@@ -52,9 +52,7 @@ def open_bytes(path: str, suffix: str) -> IO[bytes]:
 def random_access(path: str, *, is_mapped: bool = False) -> Any:
     """Return the source for pyarrow's readers of a file, or of an object of a store by its address.
 
-    Args:
-        path: the path of the file, or the address.
-        is_mapped: whether a file is mapped into memory, so that record batches are not copied.
+    A file may be mapped into memory, so that record batches are not copied.
     """
     if "://" in path:
         from schemactl.kernel.stores import open_object

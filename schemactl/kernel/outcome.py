@@ -54,18 +54,13 @@ def count_errors(errors: Iterable[tuple[tuple[str, str], FieldErrors]]) -> dict[
 
 @dataclass(frozen=True, slots=True)
 class IgnoredKey:
-    """A key of a document that a model has no field for, and its value.
-
-    Attributes:
-        loc: the place in the document: keys, and indexes in lists.
-    """
+    """A key of a document that a model has no field for: its place (keys, and indexes in lists), and its value."""
 
     loc: tuple[str | int, ...]
     value: Any
 
     @property
     def name(self) -> str:
-        """The place, alike for all elements of a list: ``items.qty``."""
         return name_of(self.loc)
 
 
@@ -102,11 +97,8 @@ class Problem:
     Attributes:
         table: the table of the rows; if several lists fill one table, the table of their elements.
         column: the column of the value; None for whole rows and for lists.
-        paths: the paths of the values.
         kind: the kind of the value; empty if several values meet.
-        expected: the data type of the column; empty without a column.
         violation: the contract violation; None if the load must stop.
-        refuses_row: whether it keeps the whole row out.
     """
 
     table: str
@@ -184,13 +176,7 @@ class RowOutcome:
 
 
 def tally_of(outcome: RowOutcome, problems: Sequence[Problem], plan: Plan) -> Tally:
-    """Return the tally of a load.
-
-    Args:
-        outcome: the outcome of all its rows.
-        problems: the problems of a row maker for the plan.
-        plan: the plan of the load.
-    """
+    """Return the tally of a load, given its outcome and the problems of a row maker."""
     names = dict.fromkeys((*(rows.table for rows in plan.rows.walk()), *plan.tables))
     unfit: list[UnfitFinding] = []
     overwrites: list[OverwriteFinding] = []
@@ -237,11 +223,8 @@ class Refused:
     """Rows or values that a contract keeps out, a list element or array entry for each.
 
     Attributes:
-        file: the file of the records.
         numbers: the numbers of the records in the file.
         indexes: the places in lists, a sequence for each depth.
-        keys: the keys of the rows.
-        values: as texts.
         rows: as JSON, where whole rows are rejected.
     """
 
@@ -286,11 +269,7 @@ def describe_ignored(
 ) -> pa.RecordBatch:
     """Return the values of ignored keys with their places (``REJECTS_SCHEMA``).
 
-    Args:
-        table: the root table of the documents.
-        file: the file of the documents.
-        keys: each with the number of its record and the ``_dlt_id`` of its row.
-        load: the load of the rows.
+    Each key comes with the number of its record and the ``_dlt_id`` of its row.
     """
     rejects = [
         {

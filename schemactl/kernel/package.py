@@ -74,13 +74,7 @@ class WrittenFile:
 
 @dataclass(frozen=True, slots=True)
 class WrittenFiles:
-    """The files of one attempt.
-
-    Attributes:
-        tables: a file by table; tables without rows are left out.
-        places: the same for the places of rows, as ``MadeRows.places``.
-        rejects: the rejects by the number of the plan, without plans that have no rejects.
-    """
+    """The files of one attempt: of tables with rows, of their places (``MadeRows.places``), of rejects by plan."""
 
     tables: dict[str, WrittenFile] = field(default_factory=dict)
     places: dict[str, WrittenFile] = field(default_factory=dict)
@@ -89,13 +83,7 @@ class WrittenFiles:
 
 @dataclass(frozen=True, slots=True)
 class WrittenPart:
-    """The rows that one partition has written.
-
-    Attributes:
-        first: the file and number of the first record.
-        files: the written files.
-        outcomes: the outcome of each plan's rows.
-    """
+    """The files of one partition, the outcome of each plan's rows, and the file and number of its first record."""
 
     first: tuple[str, int] | None
     files: WrittenFiles
@@ -135,16 +123,7 @@ def write_columnar(
     source: ColumnarSource,
     gaps: Gaps | None = None,
 ) -> WrittenPart:
-    """Write the rows of sources that declare their types.
-
-    Args:
-        batches: as in ``partitions.read_rows``.
-        job: as in ``write_documents``.
-        folder: as in ``write_documents``.
-        before: as in ``write_documents``.
-        source: the source of the rows.
-        gaps: as in ``write_documents``.
-    """
+    """Write the rows of sources that declare their types; see ``write_documents`` for the arguments."""
     if source.task is not None:
         # Only typings need these modules, which take a quarter of a second to load.
         from schemactl.arc.text_columns import TextTyper
@@ -287,13 +266,7 @@ def find_records(
 ) -> list[tuple[str, int, str]]:
     """Return the records of these files and numbers: file, number, JSON.
 
-    Args:
-        batches: as in ``write_documents`` or ``partitions.read_rows``.
-        folder: as in ``write_documents``.
-        before: as in ``write_documents``.
-        positions: file names, as shown to people, and numbers of records.
-        source: the source of rows with declared types; None for documents.
-        gaps: as in ``write_documents``.
+    A source has rows with declared types, all other records are documents; see ``write_documents`` for the arguments.
     """
     records: list[tuple[str, int, str]] = []
     chunks: Iterable[tuple[str | None, Any]] = (

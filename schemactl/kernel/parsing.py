@@ -39,10 +39,7 @@ _HALF_PAIR: Final = re.compile("[\ud800-\udfff]")
 class Parsed:
     """The documents of a batch of texts.
 
-    Attributes:
-        documents: the parsed documents, without blank and bad texts.
-        places: the index of the text of each document; None if each text is a document.
-        bad: the indexes of texts that are neither blank nor a document.
+    ``places`` has the index of the text of each document (None if each text is one), ``bad`` the indexes of bad texts.
     """
 
     documents: list[Any]

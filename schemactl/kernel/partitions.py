@@ -59,8 +59,6 @@ class BlockCounts:
     Attributes:
         lines: all records, including blank and unsampled ones.
         records: the records that are not blank.
-        documents: the records that were read.
-        bad: the records that cannot be read.
         first_bad: the index of the first bad record in the block, from 0.
     """
 
@@ -104,12 +102,7 @@ def row_number(record: int, file: str, gaps: Gaps | None) -> int:
 
 @dataclass(frozen=True, slots=True)
 class RowsPiece:
-    """Some rows of strings of one file.
-
-    Attributes:
-        rows: the rows, without bad ones.
-        first: the position of the first row.
-    """
+    """Good rows of strings of one file, and the position of the first row."""
 
     rows: TextRows
     first: Position
@@ -130,12 +123,7 @@ class RecordReader:
         self.bad_records: list[BadRecord] = []
 
     def read(self, batches: Iterable[pa.RecordBatch], dispatch: Dispatch | None = None) -> Iterator[Piece]:
-        """Yield the documents; positions count from the beginning of their block (``BLOCK_SHIFT``).
-
-        Args:
-            batches: as in ``records_of``.
-            dispatch: names their tables; records that seem to go to one table are read together.
-        """
+        """Yield the documents, read together if they seem to go to one table; positions count within their block."""
         with paused_collector():
             for (file, block), runs in groupby(self._runs(batches), itemgetter(0)):
                 for texts, records in gather((run[1:] for run in runs), dispatch, AT_ONCE):
@@ -159,13 +147,6 @@ class RecordReader:
     def pieces(
         self, batches: Iterable[pa.RecordBatch], options: ReadOptions, columns: Sequence[str]
     ) -> Iterator[Piece | RowsPiece | RejectedDocuments]:
-        """Yield the records that are read, sorted by table.
-
-        Args:
-            batches: as in ``records_of``.
-            options: how records are read.
-            columns: names, where shares of well-formed CSV are read a column at a time: all rows, for one table.
-        """
         if columns:
             yield from self._read_rows(batches, columns)
         else:
@@ -209,12 +190,7 @@ class RecordReader:
 
 
 class RowReader:
-    """Reads the rows of one partition of sources that declare their types as documents, and counts them.
-
-    Attributes:
-        blocks: as in ``RecordReader``.
-        bad_records: always empty.
-    """
+    """Reads the rows of one partition of sources that declare their types as documents, and counts them."""
 
     def __init__(self, folder: str, source: ColumnarSource) -> None:
         self._folder, self._source = folder, source
@@ -224,12 +200,7 @@ class RowReader:
     def pieces(
         self, batches: Iterable[pa.RecordBatch], options: ReadOptions, _columns: Sequence[str] = ()
     ) -> Iterator[Piece | RejectedDocuments]:
-        """Yield a model's rows, sorted by table.
-
-        Args:
-            batches: as in ``read_rows``.
-            options: how rows are read.
-        """
+        """Yield a model's rows, sorted by table."""
         with paused_collector():
             yield from Sorter(options).sort(self._read(batches))
 
@@ -257,13 +228,7 @@ Errors: TypeAlias = dict[str | None, dict[tuple[str, str], FieldErrors]]
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """The findings of one partition for one table.
-
-    Attributes:
-        evidence: the evidence of its documents.
-        documents: how many it has, by file.
-        first: the first one.
-    """
+    """The evidence of the documents of one partition for one table, their number by file, and the first one."""
 
     evidence: Evidence
     documents: Mapping[str, int]
@@ -273,9 +238,7 @@ class Share:
 class Shares:
     """Collects the evidence of a partition by table.
 
-    Attributes:
-        names, types: the columns whose source declares their types, as in ``RowObserver``.
-        too_many: whether the stream has more tables than allowed (``MOST_TABLES``); further tables are not collected.
+    With ``too_many``, the stream has more tables than allowed (``MOST_TABLES``); further tables are not collected.
     """
 
     def __init__(self, types: Mapping[Path, str], names: Sequence[str] = ()) -> None:
@@ -444,16 +407,7 @@ def observe_rows_partition(
     dispatch: Dispatch | None = None,
     sample: RowSample | None = None,
 ) -> PartitionResult:
-    """Return the findings of a partition of a source that declares its types.
-
-    Args:
-        batches: as in ``read_rows``.
-        folder: the working folder of the command.
-        names: as in ``RowObserver``.
-        types: as in ``RowObserver``.
-        dispatch: names the table of each row; None for one table.
-        sample: the sample of the rows; None for all rows.
-    """
+    """Return the findings of a partition of a source that declares its types (``read_rows``)."""
     from schemactl.kernel.columnar import rows_by_table
 
     blocks: dict[tuple[str, int], BlockCounts] = {}

@@ -27,12 +27,7 @@ class Scalars:
 
 @dataclass(frozen=True, slots=True)
 class Absences:
-    """Asks for the first document with a row that lacks a value.
-
-    Attributes:
-        rows: paths whose values make the rows.
-        fed: paths and classes of the values, at most one a row.
-    """
+    """Asks for the first document with a row that lacks a value; rows and values are given by their paths."""
 
     rows: tuple[Path, ...]
     fed: tuple[TakenClass, ...]

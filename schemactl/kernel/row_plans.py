@@ -25,12 +25,7 @@ NULL_KIND: Final = "null"
 
 @dataclass(frozen=True, slots=True)
 class ColumnTarget:
-    """A column that values of one kind go to.
-
-    Attributes:
-        problem: index of the contract violation that rejects these values; None if they are loaded.
-        rejects_row: whether the violation rejects the whole row.
-    """
+    """A column that values of one kind go to, and the index of the contract violation that rejects them, if any."""
 
     column: Column
     convert: _Conversion
@@ -56,9 +51,7 @@ class KindTargets:
 class CompiledCell:
     """A cell: the path of its values in the elements ``levels_up``, and the columns that they go to, by kind.
 
-    Attributes:
-        path_in_document: the cell's path from the document's top.
-        is_row: whether objects among the values are the rows themselves.
+    ``is_row`` tells whether objects among the values are the rows themselves.
     """
 
     path_in_document: Path

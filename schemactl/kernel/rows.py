@@ -49,7 +49,6 @@ class MadeRows:
         tables: batches by table with exactly its stored columns. A table filled by several lists has several.
         places: positions of the same rows, for tables in which rows may be superseded (``RowMaker``).
         rejects: batches with the columns of ``outcome.REJECTS_SCHEMA``.
-        root_keys: the key of each document's own row, if there are rejects.
     """
 
     tables: dict[str, list[pa.RecordBatch]] = field(default_factory=dict)

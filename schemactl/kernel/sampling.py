@@ -23,11 +23,9 @@ def is_sampled(text: bytes, share: float) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class RowSample:
-    """A share of rows, which their numbers in their files decide.
+    """A share of rows (0 to 1), which their numbers in their files decide.
 
-    Attributes:
-        share: the share of all rows, 0 to 1.
-        before: the number of rows before each block in its file, by file name (as shown to people) and block.
+    ``before`` has the number of rows before each block in its file, by file name (as shown to people) and block.
     """
 
     share: float

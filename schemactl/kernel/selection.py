@@ -269,10 +269,7 @@ def _members(members: Mapping[str, Any]) -> bytes:
 def _with_members(record: bytes, members: bytes, names: Mapping[str, str]) -> bytes:
     """Return a record with further members; a key that it has already is a fault.
 
-    Args:
-        record: an object; other values are faults.
-        members: JSON text of the members, and the bracket behind them.
-        names: the keys of the members, and where a document has them.
+    ``members`` is JSON text with the bracket behind it, ``names`` tells where a document has them.
     """
     stripped = record.strip(_BLANKS)
     if not stripped or record.startswith(FAULT):
@@ -308,11 +305,7 @@ def _has_key(record: bytes, key: str) -> bool:
 
 
 class _Cursor:
-    """A place in a document that is read block by block.
-
-    Attributes:
-        depth: how many brackets are open here.
-    """
+    """A place in a document that is read block by block, within ``depth`` brackets."""
 
     def __init__(self, blocks: Blocks, check: CheckSize) -> None:
         self.depth = 0

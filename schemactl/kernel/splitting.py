@@ -125,10 +125,7 @@ class Escapes:
 def mark_depths(blanked: bytes, depth: int, is_in_text: bool) -> tuple[Places, Steps, Flags]:
     """Return the positions of quotes and brackets in a block, and behind each the depth and whether a text is open.
 
-    Args:
-        blanked: the block, without escapes (``Escapes``).
-        depth: the number of open brackets before the block.
-        is_in_text: whether a text is open before the block.
+    The block has no escapes (``Escapes``).
     """
     mark_indexes: Places = np.flatnonzero(np.frombuffer(blanked.translate(_IS_MARK), np.bool_))
     marks = np.frombuffer(blanked, np.uint8)[mark_indexes]
@@ -167,10 +164,7 @@ def split_elements(blocks: Iterable[bytes]) -> Iterator[list[bytes]]:
 def split_part(blocks: Iterable[bytes], before: ListPart, size: int) -> Iterator[list[bytes]]:
     """Yield the elements of a list that begin behind a comma within a part of its document, as ``split_elements``.
 
-    Args:
-        blocks: the document from the beginning of the part to its end; no backslash comes before it.
-        before: the state at the start of the part.
-        size: the size of the part, in bytes.
+    The blocks go on from the part to the end of the document; ``before`` is the state at the start of the part.
     """
     if before.depth <= 0:
         return
@@ -282,10 +276,7 @@ class Splitter:
 def runs_of_members(text: bytes, start: int, size: int = 1 << 20) -> Iterator[tuple[int, int]]:
     """Yield the bounds of runs of members of a list or an object, cut at commas; the last run ends with the list.
 
-    Args:
-        text: UTF-8 text.
-        start: the position after the opening bracket.
-        size: the size of the scanned blocks; a run with more bytes is a single member.
+    ``start`` follows the opening bracket. A run of more than ``size`` bytes is a single member.
 
     Raises:
         ValueError: the list or object is not closed.
@@ -313,9 +304,7 @@ def runs_of_members(text: bytes, start: int, size: int = 1 << 20) -> Iterator[tu
 def split_lines(blocks: Iterable[bytes], size: int | None = None) -> Iterator[list[bytes]]:
     """Yield lines without their ends, block by block; lines end as in Spark: LF, CR LF or CR.
 
-    Args:
-        blocks: a text in any ASCII-compatible encoding; it starts at the beginning of a line.
-        size: lines that begin after this number of bytes are left out; None for all lines.
+    Lines that begin after ``size`` bytes are left out; None for all lines.
     """
     pending: list[bytes] = []
     read = 0

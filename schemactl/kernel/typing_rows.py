@@ -26,13 +26,7 @@ TYPING: Final = "typing"
 
 
 def check_partition(batches: Iterable[pa.RecordBatch], folder: str, task: TypingTask) -> PartitionResult:
-    """Type the texts of a partition; return its findings, which have the errors by field, and no contract.
-
-    Args:
-        batches: as in ``partitions.read_rows``: the columns of the typing, and after them why a row is bad.
-        folder: the working folder of the command.
-        task: how texts are typed.
-    """
+    """Type the texts of a partition (``read_rows``); return its findings: the errors by field, and no contract."""
     typer, width = TextTyper(task.typing), len(task.typing.fields)
     errors: dict[tuple[str, str], FieldErrors] = {}
     blocks: dict[tuple[str, int], BlockCounts] = {}
@@ -72,13 +66,7 @@ def _first_errors(errors: pa.Array) -> dict[str, FieldErrors]:
 
 @dataclass(frozen=True, slots=True)
 class RejectedRows:
-    """Rows that typing rejects.
-
-    Attributes:
-        file, numbers: their places.
-        columns: their texts, by field.
-        errors: the errors of each row.
-    """
+    """Rows that typing rejects: their places, their texts by field, and the errors of each row."""
 
     file: str
     numbers: Sequence[int]
@@ -108,12 +96,7 @@ def typed_rows(
 ) -> Iterator[Chunk | RejectedRows]:
     """Yield typed rows of one file, and rows that typing rejects; unreadable rows are left out.
 
-    Args:
-        rows: the strings of the source's fields, followed by the reason why a row is bad.
-        file: its name as shown to people.
-        first: the number of the first row in the file, from 1.
-        source: the source of the rows.
-        typer: the typer of the source's task.
+    The rows have the strings of the source's fields, followed by the reason why a row is bad; ``first`` counts from 1.
     """
     assert source.task is not None
     width = len(source.names)

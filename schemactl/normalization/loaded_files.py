@@ -45,14 +45,7 @@ class LoadedFile:
 
 @dataclass(frozen=True, slots=True)
 class FilesReport:
-    """The result of ``schemactl files list`` and ``schemactl files forget``.
-
-    Attributes:
-        name: the schema's.
-        destination: its address, without a password.
-        files: the files by path and load time.
-        is_declined: whether the user did not agree, so that no file was forgotten.
-    """
+    """The result of ``schemactl files list`` and ``files forget``; ``is_declined`` if the user did not agree."""
 
     name: str
     destination: str

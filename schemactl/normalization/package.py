@@ -21,12 +21,10 @@ INPUTS_TABLE: Final = "_schemactl_inputs"
 
 @dataclass(frozen=True, slots=True)
 class StagedTable:
-    """One table of a load.
+    """One table of a load: complete columns only, in the order of the files.
 
     Attributes:
-        table: the schema's table; complete columns only, in the order of the files.
         folder: a folder with at least one Parquet file (``*.parquet``), all with exactly these columns.
-        rows: the number of rows in all files.
     """
 
     table: Table
@@ -58,11 +56,9 @@ def rows_in(file: Path) -> int:
 
 @dataclass(frozen=True, slots=True)
 class LoadedInput:
-    """A file that was loaded.
+    """A file that was loaded: the absolute path of a local file, or the address of an object, without its secrets.
 
     Attributes:
-        path: the absolute path of a local file, or the address of an object, without its secrets.
-        modified: the time of the last change, in UTC.
         etag: the version or ETag of an object, which changes with its content; None for local files.
         rows: the number of documents that the load has written; None if an earlier version has loaded the file.
         rejects: the number of rows that the load has written to ``_rejects`` for this file; None as for ``rows``.
@@ -78,12 +74,7 @@ class LoadedInput:
 
 @dataclass(frozen=True, slots=True)
 class LedgerEntry:
-    """One row of the file ledger: a file that a load has loaded, or that a user has forgotten.
-
-    Attributes:
-        loaded_at: the time of the load, in UTC.
-        is_forgotten: whether the next ``--new-only`` loads the file again (``schemactl files forget``).
-    """
+    """One row of the file ledger: a file that a load has loaded, or that a user has forgotten."""
 
     load_id: str
     loaded_at: datetime
@@ -135,12 +126,7 @@ class Widening(Protocol):
         ...
 
     def widen(self, session: Any, columns: Collection[tuple[str, str]]) -> None:
-        """Give columns their types in the schema of the load, if these are wider.
-
-        Args:
-            session: a ``destinations.MigrationSession`` whose transaction is that of the load.
-            columns: that have another type in the destination.
-        """
+        """Give columns their types in the schema of the load, if these are wider, in the transaction of the load."""
         ...
 
 
@@ -150,10 +136,7 @@ class LoadPackage:
 
     Attributes:
         load_id: dlt's load ID (seconds since 1970 as a string), or the user's name for the load.
-        schema: the schema with version and hash, including tables without data.
-        tables: the tables with rows, root tables before their nested tables.
         rejects: rows and values refused by contracts, to append to the rejects table; None to store no rejects.
-        inserted_at: the time of the load, in UTC.
         inputs: the files of the load, for the file ledger.
         compared_loads: the loads whose files ``--new-only`` has left out. If a later load has loaded one of the inputs,
             this load fails with ``ConcurrentLoadError``. None if files may be loaded again.

@@ -89,8 +89,6 @@ class Rows:
     Attributes:
         parent: the table of the row above; None for rows of root tables.
         path: ``()`` for documents; the path of a list and ``ELEMENT`` for its elements.
-        key: the source of the row key.
-        key_columns: the key columns for ``RowKey.PRIMARY_KEY``.
         has_load_id: whether the rows get ``_dlt_load_id``: True for root tables, except for scalars in lists.
         cells: the cells in dlt's order of columns. If several fill one column, the last one that is not null wins.
         own_key: the cells with the object's own ``_dlt_id``. A value that Python considers true is the key, and the
@@ -128,7 +126,6 @@ class Plan:
 
     Attributes:
         tables: the tables to write, from the new schema, with complete columns only.
-        names: dlt's own columns under the schema's naming convention.
         coerces: whether values may change their type; if not, values of another type go to a variant.
         structures: the types that keep objects and lists, by table and column.
     """

@@ -35,7 +35,6 @@ class Inherited:
 
     Attributes:
         path: the path of the value; for ``made`` values, the path of the rows for which dlt makes them.
-        kinds: the types of values at the path.
         made: the column of dlt's own that the value comes from, None for values of the data.
     """
 

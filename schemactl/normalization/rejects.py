@@ -121,14 +121,11 @@ class Reject:
 class RejectFilter:
     """The rejects that a call selects; a record is selected if any of its rejects is.
 
-    Without ``states`` any state counts.
+    Without ``states`` any state counts. The end ``before`` is exclusive.
 
     Attributes:
         record_ids: ids of records, or beginnings of them.
-        files: globs of files.
         reason: a kind (``contract``), a part of a contract (``data_type``), or a text within the reason.
-        since: the earliest load time.
-        before: the end of the load times, exclusive.
     """
 
     record_ids: tuple[str, ...] = ()
@@ -181,11 +178,9 @@ class RejectFilter:
 
 @dataclass(frozen=True, slots=True)
 class RejectGroup:
-    """Rejects with one reason in one column of one load's file.
+    """Rejects with one reason in one column of one load's file; ``count`` counts rows or values.
 
     Attributes:
-        count: rejects: rows or values.
-        records: the number of records that they are of.
         lost: records that cannot be replayed as they were not stored.
         example: the value of the first one that has a value.
     """
@@ -234,11 +229,9 @@ class _Sums:
 
 @dataclass(frozen=True, slots=True)
 class RejectSummary:
-    """Rejects by reason, most first.
+    """Rejects by reason, most first, and the number of selected records by state.
 
-    Attributes:
-        records: the number of selected records by state.
-        lost: the number of selected records that cannot be replayed as they were not stored.
+    ``lost`` counts the selected records that cannot be replayed as they were not stored.
     """
 
     groups: tuple[RejectGroup, ...]
@@ -297,12 +290,7 @@ class RejectsReport:
 
 @dataclass(frozen=True, slots=True)
 class RejectedRecord:
-    """A record with the rejects that a filter selects.
-
-    Attributes:
-        rejects: at least one.
-        text: the record as JSON, None if it was not stored.
-    """
+    """A record as JSON, None if it was not stored, with the rejects that a filter selects, at least one."""
 
     rejects: tuple[Reject, ...]
     text: str | None
@@ -310,12 +298,7 @@ class RejectedRecord:
 
 @dataclass(frozen=True, slots=True)
 class RejectedRecords:
-    """The result of ``schemactl rejects show``.
-
-    Attributes:
-        records: the first ones.
-        total: the number of all selected records.
-    """
+    """The result of ``schemactl rejects show``: the first records, and the number of all selected ones."""
 
     name: str
     destination: str
@@ -326,12 +309,7 @@ class RejectedRecords:
 
 @dataclass(frozen=True, slots=True)
 class ExportReport:
-    """The result of ``schemactl rejects export``.
-
-    Attributes:
-        records: the number of records written.
-        lost: selected records that were not stored.
-    """
+    """The result of ``schemactl rejects export``; ``lost`` counts selected records that were not stored."""
 
     output: str
     records: int
@@ -340,12 +318,9 @@ class ExportReport:
 
 @dataclass(frozen=True, slots=True)
 class ChangeReport:
-    """The result of ``schemactl rejects discard`` and ``prune``.
+    """The result of ``schemactl rejects discard`` and ``prune``, also of a change that is not made yet.
 
-    Attributes:
-        records, rejects: the numbers of changed records and rejects, or of a change that is not made yet.
-        waiting: the number of these records that waited.
-        is_done: False if the user declined.
+    ``waiting`` counts the records that waited; ``is_done`` is False if the user declined.
     """
 
     name: str

@@ -72,9 +72,7 @@ class LoadSummary:
     """One load of a call.
 
     Attributes:
-        files: the number of its files.
         bytes: the size of these files as stored.
-        documents: the number of records in them.
     """
 
     load_id: str

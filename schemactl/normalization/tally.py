@@ -61,13 +61,7 @@ def reject_id(load_id: str, file: str, line: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RecordOrigin:
-    """The place that the records of a replayed file first came from.
-
-    Attributes:
-        load_id: the load that rejected them.
-        file: the file of that load's data, as shown to people.
-        lines: the number in ``file`` of each record of the replayed file.
-    """
+    """The load that rejected the records of a replayed file, the file of its data, and the number of each record."""
 
     load_id: str
     file: str
@@ -131,11 +125,9 @@ class UnfitFinding:
     """Values that no column can hold: an integer past 64 bits in a ``bigint``, say. They forbid the load.
 
     Attributes:
-        source: their path in the data, formatted.
         kind: their kind in the data; ``null`` if a key column has no value.
         expected: the data type of their column, empty without a column.
-        first: the first record with such a value.
-        example: the value of that record as a text, None for nulls.
+        example: the value of the first record as a text, None for nulls.
     """
 
     table: str
@@ -164,9 +156,7 @@ class Rejected:
     """The values or rows that a single contract violation rejects.
 
     Attributes:
-        count: values, or rows for a table.
-        first: the first record with such a value.
-        example: the value of that record as a text; the row as JSON if the contract forbids its table.
+        example: the value of the first record as a text; the row as JSON if the contract forbids its table.
     """
 
     violation: Violation
@@ -180,8 +170,7 @@ class Rejected:
 class Tally:
     """The counts of all rows of a load by table; a load with unfit or overwritten values must not be loaded.
 
-    Attributes:
-        documents: rows that are documents; their table may also have nested rows.
+    ``documents`` counts documents; their table may also have nested rows.
     """
 
     tables: Mapping[str, RowCounts] = field(default_factory=dict)
