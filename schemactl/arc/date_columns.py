@@ -151,9 +151,6 @@ def _epochs(texts: pa.Array, per_second: int) -> pa.Array:
     return pc.multiply(numbers, _MICROS // per_second)
 
 
-# --- a column at a time ---
-
-
 @dataclass(frozen=True, slots=True)
 class _Columns:
     """Texts as numbers: days since 1970, nanoseconds of the day, offsets in seconds; valid if the text ``fits``."""

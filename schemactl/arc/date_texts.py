@@ -131,7 +131,7 @@ class DatePattern:
         except _Failed:
             return None
 
-    # --- parsing: each function returns the end of its part of the text ---
+    # Each function that parses returns the end of its part of the text.
 
     def _sequence(self, elements: Sequence[Element], text: str, start: int, parsed: _Parsed) -> int:
         for element in elements:
@@ -318,9 +318,6 @@ def _number(number: Number, text: str, start: int, parsed: _Parsed) -> int:  # n
 def _digits_end(text: str, start: int, most: int) -> int:
     candidate = text[start : start + most]
     return start + len(candidate) - len(candidate.lstrip("0123456789"))
-
-
-# --- resolving ---
 
 
 class _Resolver:
@@ -534,9 +531,6 @@ def _clock_fields(nano_of_day: int) -> dict[str, Callable[[], int]]:
     }
 
 
-# --- the calendar, in all of Java's years ---
-
-
 def month_length(year: int, month: int) -> int:
     """Return how many days a month has."""
     return (31, 28 + isleap(year), 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)[month - 1]
@@ -574,9 +568,6 @@ def week_of_year(day: int) -> int:
     """Return the number of the week of a date."""
     first = days_of(week_year(day), 1, 1)
     return (day - first + local_weekday(first) - 1) // 7 + 1
-
-
-# --- instants ---
 
 
 def instant_of(day: int, nano: int, zone: tzinfo) -> int:

@@ -95,8 +95,6 @@ def _valid_patterns(formatters: Sequence[str]) -> list[NumberPattern]:
     return patterns
 
 
-# --- one by one ---
-
 _WHOLE: Final = re.compile(r"[+-]?\d+")
 _BIG_DECIMAL: Final = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,10})?")
 _DOUBLE: Final = re.compile(r"[+-]?(?:NaN|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?[fFdD]?)", re.ASCII)
@@ -158,9 +156,6 @@ def _rounded(number: Exact, precision: int, scale: int) -> Exact | None:
         return Exact(0).scaleb(-scale)
     rounded = number.quantize(Exact(1).scaleb(-scale), ROUND_HALF_UP, _EXACT)
     return rounded if not rounded or rounded.adjusted() + scale + 1 <= precision else None
-
-
-# --- a column at a time ---
 
 
 class _QuickNumbers:

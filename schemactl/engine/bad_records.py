@@ -165,9 +165,6 @@ def _open(file: Input, newline: str | None = None) -> IO[str]:
     return io.TextIOWrapper(binary, encoding=file.encoding, errors="replace", newline=newline)
 
 
-# --- a document on each line ---
-
-
 def _in_lines(file: Input, records: Iterable[BadRecord]) -> dict[int, Problem]:
     bad_numbers = {record.position.number for record in records}
     problems: dict[int, Problem] = {}
@@ -206,9 +203,6 @@ def _problem(fault: Fault, text: str, location: Location) -> Problem:
     return Problem(f"unreadable record, {fault.reason}{quoted}", location)
 
 
-# --- records inside documents ---
-
-
 def _in_selected_lines(file: Input, selection: RecordSelection, bad_numbers: set[int]) -> dict[int, Problem]:
     problems: dict[int, Problem] = {}
     number = 0
@@ -229,9 +223,6 @@ def _in_selected_lines(file: Input, selection: RecordSelection, bad_numbers: set
                         location = Location(file.path, line_number, fault.offset + 1)
                         problems[number] = _problem(fault, text, location)
     return problems
-
-
-# --- one document, maybe a list of records ---
 
 
 @dataclass(slots=True)
@@ -341,9 +332,6 @@ def _fault_in_value(window: _Window) -> Fault | None:
 
 class _TooLargeError(Exception):
     """A value is larger than the window."""
-
-
-# --- rows ---
 
 
 def _in_rows(file: Input, records: Iterable[BadRecord]) -> dict[int, Problem]:

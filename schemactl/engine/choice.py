@@ -134,10 +134,7 @@ def _choose_by_data(inputs: Sequence[Input]) -> Choice:
 
 
 def find_engine_inputs(
-    options: EngineOptions,
-    sources: Sequence[str],
-    input_format: str | None = None,
-    is_wanted: IsWanted | None = None,
+    options: EngineOptions, sources: Sequence[str], input_format: str | None = None, is_wanted: IsWanted | None = None
 ) -> tuple[Input, ...]:
     """Return the inputs of a call (``inputs.find_inputs``).
 

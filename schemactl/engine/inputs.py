@@ -12,16 +12,7 @@ from pathlib import Path
 from typing import TypeAlias
 from urllib.parse import unquote
 
-from schemactl.engine.input import (
-    COMPRESSIONS,
-    MAGIC,
-    RECORD_TAG,
-    UTF8,
-    Input,
-    check_magic,
-    encoding_of,
-    peek,
-)
+from schemactl.engine.input import COMPRESSIONS, MAGIC, RECORD_TAG, UTF8, Input, check_magic, encoding_of, peek
 from schemactl.engine.input_formats import format_names, format_of_ending, unknown_format
 from schemactl.engine.input_warnings import warn_of_left_out, warn_of_partitions
 from schemactl.engine.store_listing import Listing, StoredObject, list_objects

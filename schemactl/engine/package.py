@@ -196,9 +196,6 @@ def find_records(engine: Engine, scan: Scan, positions: Set[Position]) -> dict[P
     return {Position(file, number): record for of_partition in records for file, number, record in of_partition}
 
 
-# --- partitions ---
-
-
 def _run(engine: Engine, scan: Scan, job: RowsJob) -> list[WrittenPart]:
     """Return the files that partitions have written, in the order of the input."""
     partitions: list[WrittenPart] = []
@@ -231,9 +228,6 @@ def _run_kernel(
     return engine.run(records, "schemactl.kernel.package", function, **arguments)
 
 
-# --- sources that declare their types ---
-
-
 def _structures(plan: Plan) -> dict[str, NestedType]:
     """Return the types that the plan gives to columns of the source."""
     tops = ((cell.path[0], cell.structure) for cell in plan.rows.cells if len(cell.path) == 1)
@@ -260,9 +254,6 @@ def _refuses_rows(rows: Any) -> bool:
     return rows.refusal is not None or any(
         target.refusal is not None and target.refusal.mode is not Mode.DISCARD_VALUE for target in targets
     )
-
-
-# --- superseded rows ---
 
 
 def _drop_superseded(

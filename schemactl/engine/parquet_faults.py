@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+import pyarrow
+import pyarrow.parquet
+from pyarrow.types import is_duration
 
 from schemactl.engine.input import MAGIC
 from schemactl.errors import InputError, Location
 from schemactl.kernel.opening import reason_of as reason_of_system
-
-if TYPE_CHECKING:
-    import pyarrow.parquet
 
 _UNITS: Final = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
 
@@ -21,9 +22,6 @@ def find_parquet_fault(path: str) -> str | None:
 
     Row groups are read one by one, until one cannot be.
     """
-    import pyarrow
-    import pyarrow.parquet
-
     try:
         with Path(path).open("rb") as opened:
             if MAGIC.get(opened.read(4)) != "parquet":
@@ -46,8 +44,6 @@ def find_parquet_fault(path: str) -> str | None:
 
 
 def _fault_in_group(file: pyarrow.parquet.ParquetFile, group_index: int) -> str | None:
-    import pyarrow
-
     columns = [file.schema.column(column_index).path for column_index in range(len(file.schema))]
     for column in columns:
         try:
@@ -94,8 +90,6 @@ def durations_in(schema: pyarrow.Schema) -> list[str]:
 
 
 def _durations(column: str, of: pyarrow.DataType) -> Iterator[str]:
-    from pyarrow.types import is_duration
-
     if is_duration(of):
         yield f"`{column}` ({_UNITS[of.unit]})"
     for number in range(of.num_fields):

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    import pyarrow
+import pyarrow
 
 _SECOND_DIGITS: Final = {"s": 0, "ms": 3}
 
@@ -27,8 +26,6 @@ class ParquetFooter:
 
 def footer_of(schema: pyarrow.Schema) -> ParquetFooter:
     """Return the content of a file's footer."""
-    import pyarrow
-
     nulls = (field.name for field in schema if pyarrow.types.is_null(field.type))
     digits = (
         (field.name, _SECOND_DIGITS[field.type.unit])

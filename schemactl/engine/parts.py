@@ -79,11 +79,7 @@ def _is_read_in_order(file: FilePart) -> bool:
 
 
 def cut_csv(
-    inputs: Sequence[Input],
-    layout: CsvLayout,
-    starts: Mapping[str, Mapping[int, bool]],
-    cores: int,
-    most_of_task: int,
+    inputs: Sequence[Input], layout: CsvLayout, starts: Mapping[str, Mapping[int, bool]], cores: int, most_of_task: int
 ) -> tuple[TaskParts, ...]:
     """Cut files of CSV of one layout into tasks; malformed files stay whole.
 

@@ -62,11 +62,7 @@ class ScanReader:
         return count_rows(self.engine, self.scan, tables, plan, self.progress)
 
     def write(
-        self,
-        plans: Mapping[Tables, Plan],
-        folder: Path,
-        load: LoadTime,
-        stored: Callable[[Column], Mapping[str, Any]],
+        self, plans: Mapping[Tables, Plan], folder: Path, load: LoadTime, stored: Callable[[Column], Mapping[str, Any]]
     ) -> dict[Tables, WrittenRows]:
         """Write the rows of plans, given by the scan's names of their root tables, in one pass.
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+
+import pyarrow
+from pyarrow.types import is_struct
 
 from schemactl.schema.paths import ELEMENT, Path
-
-if TYPE_CHECKING:
-    import pyarrow
+from schemactl.type_systems.arrow_types import is_list
 
 
 def stated_nulls(schema: pyarrow.Schema) -> dict[Path, bool]:
@@ -20,10 +20,6 @@ def stated_nulls(schema: pyarrow.Schema) -> dict[Path, bool]:
 
 
 def _walk(field: pyarrow.Field, above: Path, is_above_null: bool) -> Iterator[tuple[Path, bool]]:
-    from pyarrow.types import is_struct
-
-    from schemactl.type_systems.arrow_types import is_list
-
     path, may_be_null = (*above, field.name), is_above_null or field.nullable
     yield path, may_be_null
     of = field.type

@@ -11,16 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Set
 from typing import Any, Final
 
 from schemactl.errors import InputError, did_you_mean
-from schemactl.formats._dbml_text import (
-    DbmlColumn,
-    DbmlFile,
-    DbmlRef,
-    DbmlTable,
-    RefEnd,
-    Settings,
-    note_of,
-    parse_dbml,
-)
+from schemactl.formats._dbml_text import DbmlColumn, DbmlFile, DbmlRef, DbmlTable, RefEnd, Settings, note_of, parse_dbml
 from schemactl.formats._fields import Codec
 from schemactl.formats._losses import Document, Loss
 from schemactl.formats._relations import references_of

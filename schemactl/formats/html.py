@@ -167,11 +167,7 @@ def _column_table(rows: Sequence[str], has_readers: bool) -> str:
 
 
 def _row(
-    column: Column,
-    table: Table,
-    ids: dict[str, str],
-    relations: list[Relation],
-    readers: ReadersByColumn | None,
+    column: Column, table: Table, ids: dict[str, str], relations: list[Relation], readers: ReadersByColumn | None
 ) -> str:
     targets = (relation for relation in relations if relation.table == table.name and column.name in relation.columns)
     links = "".join(f' → <a href="#{ids[relation.other]}">{_text(relation.other)}</a>' for relation in targets)

@@ -89,9 +89,6 @@ class TextRows:
         return texts
 
 
-# --- rows ---
-
-
 def split_rows(blocks: Iterable[bytes], line_end: bytes, size: int | None = None) -> Iterator[bytes]:
     """Yield pieces of whole rows of a file, up to the last row that begins within ``size`` bytes (None for all rows).
 
@@ -161,9 +158,6 @@ def _last_end(block: bytes, mark: bytes, is_inside: bool) -> int:
 
 def _has_odd_quotes(block: bytes, start: int = 0, end: int | None = None) -> bool:
     return bool(block.count(_QUOTE, start, end) & 1)
-
-
-# --- cells ---
 
 
 def cut_cells(rows: bytes, layout: CsvLayout) -> TextRows:

@@ -179,9 +179,8 @@ def _is_kept(values: KindValues, coerced: pa.Array, column: Column) -> pa.Array:
             return pc.is_valid(coerced)
 
 
-# --- casts: an array in the stored type, and the values that need single coercion; None if all do ---
-
 Cast = tuple[pa.Array, pa.Array | None] | None
+"""An array in the stored type, and the values that need single coercion; None if all do."""
 
 
 def _same(array: pa.Array, _: Column) -> Cast:
@@ -350,9 +349,7 @@ def _text_to_day(array: pa.Array, _: Column) -> Cast:
 
 def _text_to_clock(array: pa.Array, _: Column) -> Cast:
     return _split(
-        array,
-        _IS_CLOCK,
-        lambda texts: pc.binary_join_element_wise("1970-01-01T", texts, "").cast(NAIVE).cast(CLOCK),
+        array, _IS_CLOCK, lambda texts: pc.binary_join_element_wise("1970-01-01T", texts, "").cast(NAIVE).cast(CLOCK)
     )
 
 

@@ -20,14 +20,7 @@ from schemactl.kernel.cells import CsvLayout, TextRows, cut_cells, skip_row, spl
 from schemactl.kernel.csv_rows import read_malformed
 from schemactl.kernel.opening import open_bytes, reason_of
 from schemactl.kernel.selection import select_documents, select_elements, select_in_text, select_lines
-from schemactl.kernel.splitting import (
-    BYTE_ORDER_MARK,
-    ListPart,
-    skip_line,
-    split_elements,
-    split_lines,
-    split_part,
-)
+from schemactl.kernel.splitting import BYTE_ORDER_MARK, ListPart, skip_line, split_elements, split_lines, split_part
 from schemactl.memory import why_too_large
 from schemactl.schema.record_selection import RecordSelection
 

@@ -125,8 +125,6 @@ class Frame:
         chunk = replace(self.chunk, numbers=numbers, documents=elements, columns=columns, ignored=ignored)
         return Frame(self.plan, self.load, chunk, elements, None, rejected)
 
-    # --- values ---
-
     def values(self, path: Path) -> Sequence[Any]:
         """Return the value of each element at a path, None if it lacks one."""
         return self.objects(path[:-1]).spread(self.object_values(path)) if path else self.elements
@@ -201,8 +199,6 @@ class Frame:
         elif (values := array_values(column)) is not None and values.kind in cell.kinds and values.count:
             yield values
 
-    # --- position in the input ---
-
     @cached_property
     def depth(self) -> int:
         return 0 if self.parent is None else self.parent.depth + 1
@@ -230,8 +226,6 @@ class Frame:
     def row_value(self, row: int) -> Any:
         """Return the whole value that becomes a row."""
         return self.chunk.whole_documents[row] if self.parent is None else self.elements[row]
-
-    # --- keys ---
 
     @cached_property
     def data_keys(self) -> pa.Array | None:
@@ -313,8 +307,6 @@ class Frame:
                     keys.document_text(element, "list" if rows.path and isinstance(element, list) else names.value)
                     for element in elements
                 )
-
-    # --- dlt's columns ---
 
     def system_column(self, column: str) -> pa.Array | None:
         """Return the values of one of dlt's columns (``Plan.names``); None if these rows lack the column."""

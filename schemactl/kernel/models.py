@@ -28,14 +28,7 @@ from pydantic import BaseModel, RootModel, TypeAdapter, ValidationError
 
 from schemactl.kernel.dispatch import ONE_TABLE, Dispatch, Piece, value_at
 from schemactl.kernel.ignored_keys import ignored_keys
-from schemactl.kernel.outcome import (
-    REJECTS_SCHEMA,
-    FieldErrors,
-    IgnoredKey,
-    count_errors,
-    name_of,
-    path_of,
-)
+from schemactl.kernel.outcome import REJECTS_SCHEMA, FieldErrors, IgnoredKey, count_errors, name_of, path_of
 from schemactl.kernel.stored import encodable
 from schemactl.normalization.tally import LoadTime
 from schemactl.schema.coercion import coerce
@@ -49,9 +42,6 @@ _ANY: Final = TypeAdapter[Any](Any)
 
 Reason: TypeAlias = Mapping[str, Any]
 """An error as Pydantic describes it: ``type``, ``loc``, ``msg``, ``input``."""
-
-
-# --- the model's way to the workers ---
 
 
 class _SentModules(MetaPathFinder, SourceLoader):  # type: ignore[misc] # as importlib's own file loaders
@@ -117,9 +107,6 @@ class ModelTask:
     columns: Mode
     data_type: Mode
     is_stated: bool = False
-
-
-# --- validation ---
 
 
 @dataclass(frozen=True, slots=True)

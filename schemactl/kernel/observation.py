@@ -29,13 +29,7 @@ from schemactl.inference.evidence import (
     example_of,
 )
 from schemactl.kernel.arrays import array_of, numbers_of, string_array
-from schemactl.kernel.value_classes import (
-    class_of_code,
-    classes_of_numbers,
-    codes_of_array,
-    codes_of_columns,
-    has_few,
-)
+from schemactl.kernel.value_classes import class_of_code, classes_of_numbers, codes_of_array, codes_of_columns, has_few
 from schemactl.schema.paths import ELEMENT, Path
 from schemactl.schema.types import DataType
 

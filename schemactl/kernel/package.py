@@ -90,9 +90,6 @@ class WrittenPart:
     outcomes: tuple[RowOutcome, ...]
 
 
-# --- partitions ---
-
-
 def write_documents(
     batches: Iterable[pa.RecordBatch],
     job: RowsJob,
@@ -283,9 +280,6 @@ def find_records(
     return records
 
 
-# --- files ---
-
-
 def open_folder(address: str) -> tuple[pyarrow.fs.FileSystem, str]:
     """Return the file system of a folder, and its path there.
 
@@ -361,9 +355,6 @@ def parquet_writer(system: pyarrow.fs.FileSystem, path: str, schema: pa.Schema) 
 
 
 _KEY_NAMES: Final = ("dlt_id", "dlt_parent_id", "dlt_root_id", "DLT_ID", "DLT_PARENT_ID", "DLT_ROOT_ID")
-
-
-# --- superseded rows ---
 
 
 def drop_superseded(

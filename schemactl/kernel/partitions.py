@@ -303,11 +303,7 @@ class Shares:
             observer.flush()
         deep = self.too_deep() is not None
         return {
-            table: Share(
-                Evidence() if deep else self._evidence(table),
-                counts,
-                self._first[table],
-            )
+            table: Share(Evidence() if deep else self._evidence(table), counts, self._first[table])
             for table, counts in self._counts.items()
         }
 

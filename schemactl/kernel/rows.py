@@ -20,14 +20,7 @@ from schemactl.kernel.coercion import Coercion, loses_nanoseconds, text_of
 from schemactl.kernel.frames import Frame, Mask, Nesting, to_mask
 from schemactl.kernel.kinds import KindValues
 from schemactl.kernel.ordering import comparable
-from schemactl.kernel.outcome import (
-    Problem,
-    Refused,
-    RowOutcome,
-    Seen,
-    describe_ignored,
-    describe_rejects,
-)
+from schemactl.kernel.outcome import Problem, Refused, RowOutcome, Seen, describe_ignored, describe_rejects
 from schemactl.kernel.row_plans import KindTargets, RowPlan
 from schemactl.kernel.stored import arrow_type, notes_of, spark_notes
 from schemactl.kernel.structures import either
@@ -179,8 +172,6 @@ class RowMaker:
                 nested = Frame(plan, self.load, frame.chunk, elements[batch], nesting, rejected_batch)
                 self._run(nested, output)
 
-    # --- rejects ---
-
     def _report_problems(
         self,
         frame: Frame,
@@ -260,8 +251,6 @@ class RowMaker:
             floats = [float(number) for number in numbers.filter(pa.array(is_loaded)).drop_null().to_pylist()]
             if floats:
                 self.outcome.measure(table, column.name, min(floats), max(floats))
-
-    # --- output ---
 
     def _number(self, frame: Frame, rejected: Mask) -> None:
         """Number the root rows that are written, and pass their numbers to nested rows."""

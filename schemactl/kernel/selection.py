@@ -134,9 +134,6 @@ def _ending_with_fault(
         yield [b"]" + cursor.following()]
 
 
-# --- the walk to the records ---
-
-
 def _walk(cursor: _Cursor, path: Path, step_count: int = 0) -> Iterator[list[bytes]]:
     """Yield the records in the value at the cursor, which is at the first steps of a path."""
     first = cursor.peek()
@@ -222,9 +219,6 @@ def _shown(path: Path) -> str:
     return format_path(path).removeprefix("$").removeprefix(".")
 
 
-# --- values outside of the records ---
-
-
 def _find_context(cursor: _Cursor, context_keys: Sequence[ContextKey]) -> dict[str, Any]:
     """Return the members that records get: by key a JSON text, or members again."""
     targets = {key.source: key.target for key in context_keys}
@@ -299,9 +293,6 @@ def _has_key(record: bytes, key: str) -> bool:
         return key in orjson.loads(record)
     except ValueError:
         return False  # reported as a bad record, or read only by Python's parser
-
-
-# --- the cursor ---
 
 
 class _Cursor:

@@ -133,9 +133,6 @@ def mark_depths(blanked: bytes, depth: int, is_in_text: bool) -> tuple[Places, S
     return mark_indexes, depth + np.cumsum(_STEPS[marks] * ~are_in_text), are_in_text
 
 
-# --- elements ---
-
-
 def split_elements(blocks: Iterable[bytes]) -> Iterator[list[bytes]]:
     """Yield the elements of a list, block by block; a document that is not a list is one element.
 
@@ -296,9 +293,6 @@ def runs_of_members(text: bytes, start: int, size: int = 1 << 20) -> Iterator[tu
             yield begin, offset + end
             return
     raise ValueError("a list or an object is not closed")
-
-
-# --- lines ---
 
 
 def split_lines(blocks: Iterable[bytes], size: int | None = None) -> Iterator[list[bytes]]:

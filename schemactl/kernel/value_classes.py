@@ -133,8 +133,6 @@ def _code_of_family(example: str) -> int:
     return _code_of(classify(example))
 
 
-# --- families of texts ---
-
 _YEAR = "(?:[1-8][0-9]{3}|9[0-8][0-9]{2}|99[0-8][0-9]|999[0-8])"
 """Years with four digits, without 9999, whose end may be past the last moment in UTC."""
 
@@ -266,9 +264,6 @@ _FAMILIES: Final[tuple[tuple[str, str | Callable[[pa.StringArray], _Codes]], ...
     (rf"^-{_SMALL_POWER}$", "-1.5e-7"),
 )
 """Patterns with an example of all matches, or a function that finds each class; None if the class is not certain."""
-
-
-# --- numbers ---
 
 
 @dataclass(frozen=True, slots=True)

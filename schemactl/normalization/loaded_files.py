@@ -54,11 +54,7 @@ class FilesReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON data."""
-        return {
-            "name": self.name,
-            "destination": self.destination,
-            "files": [file.to_dict() for file in self.files],
-        }
+        return {"name": self.name, "destination": self.destination, "files": [file.to_dict() for file in self.files]}
 
 
 def find_states(entries: Iterable[LedgerEntry]) -> tuple[LoadedFile, ...]:

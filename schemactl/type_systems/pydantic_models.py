@@ -160,13 +160,7 @@ def _fields(
 
 
 def _columns(
-    path: Path,
-    annotation: Any,
-    notes: Sequence[Any],
-    expansion: Expansion,
-    *,
-    skips: bool,
-    is_inferred: bool = False,
+    path: Path, annotation: Any, notes: Sequence[Any], expansion: Expansion, *, skips: bool, is_inferred: bool = False
 ) -> Iterator[ModelField]:
     """Yield the columns of a value; ``is_inferred`` if dlt leaves them to the data, below skipped lists."""
     expansion.count(len(path), *path)

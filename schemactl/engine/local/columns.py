@@ -222,9 +222,6 @@ def spark_name(of: pa.DataType) -> str | None:
     return None if is_a.is_string(of) else write_type(from_arrow(of))
 
 
-# --- dlt's properties ---
-
-
 def column_properties(columns: Sequence[SourceColumn]) -> dict[Path, dict[str, Any]]:
     """Return the dlt properties of every column by path, nested ones flattened like documents (``spark.types``)."""
     properties: dict[Path, dict[str, Any]] = {}

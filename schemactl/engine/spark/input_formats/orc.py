@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import pyarrow
+import pyarrow.orc
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
@@ -21,7 +23,8 @@ def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[ColumnarRows]
     """
     allow_all_types(spark)
     for file in inputs:
-        _check(file)
+        if file.is_local:
+            _check(file)
     reader = spark.read.option("mergeSchema", True)
     for frame, _ in read_agreeing([file.address for file in inputs], lambda *addresses: reader.orc(list(addresses))):
         yield columnar_batch(frame, F.col("_metadata.file_path"), Numbering.BLOCK)
@@ -29,11 +32,6 @@ def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[ColumnarRows]
 
 def _check(file: Input) -> None:
     """Raise an error for a file without a footer, which Spark would report as an internal failure."""
-    import pyarrow
-    import pyarrow.orc
-
-    if not file.is_local:
-        return
     try:
         pyarrow.orc.ORCFile(file.path)
     except (pyarrow.ArrowException, OSError) as error:

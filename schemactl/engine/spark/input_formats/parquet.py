@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
+import pyarrow
+import pyarrow.parquet
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -19,9 +20,6 @@ from schemactl.engine.spark.sql import quoted
 from schemactl.engine.spark.types import SECOND_DIGITS
 from schemactl.engine.stated_nulls import merge_nulls, stated_nulls
 from schemactl.schema.paths import Path
-
-if TYPE_CHECKING:
-    import pyarrow
 
 
 def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[ColumnarRows]:
@@ -45,9 +43,6 @@ def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[ColumnarRows]
 
 def _schema_of(file: Input) -> pyarrow.Schema:
     """Return the columns in the footer of a file; empty for remote files."""
-    import pyarrow
-    import pyarrow.parquet
-
     if not file.is_local:
         return pyarrow.schema([])
     try:

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Final
 
 from schemactl.engine.input import Input, shown_path
-from schemactl.engine.parquet_faults import find_parquet_fault
 from schemactl.errors import DestinationError, EngineError, InputError, Location, SchemactlError
 from schemactl.examples import shown_error
 
@@ -238,8 +237,11 @@ def _translate(kinds: Iterable[_Kind], details: str, message_of_spark: str, log_
             file_match = re.search(_UNREADABLE, details) if kind.error is EngineError else match
             uri = file_match.groupdict().get("uri") if file_match else None
             location = Location(shown_path(uri)) if uri else None
-            if location is not None and (fault := find_parquet_fault(location.path)) is not None:
-                message = f"{message}: {fault}"
+            if location is not None:
+                from schemactl.engine.parquet_faults import find_parquet_fault
+
+                if (fault := find_parquet_fault(location.path)) is not None:
+                    message = f"{message}: {fault}"
             return kind.error(message, at=location, hint="; ".join(hint for hint in hints if hint) or None)
     return None
 
@@ -255,12 +257,7 @@ def shorten(text: str) -> str:
     first = lines[1] if len(lines) > 1 and lines[0].startswith("An error occurred while calling") else lines[0]
     if _VALUE_ERROR.search(text):
         first = shown_error(first)
-    for noise in (
-        r"^: ",
-        r"^(?:[\w$]+\.)+[\w$]*(?:Exception|Error): ",
-        r"\[[A-Z0-9_.]+\] ",
-        r" ?SQLSTATE: \w+",
-    ):
+    for noise in (r"^: ", r"^(?:[\w$]+\.)+[\w$]*(?:Exception|Error): ", r"\[[A-Z0-9_.]+\] ", r" ?SQLSTATE: \w+"):
         first = re.sub(noise, "", first)
     return first if len(first) <= LONGEST_MESSAGE else first[: LONGEST_MESSAGE - 1] + "…"
 

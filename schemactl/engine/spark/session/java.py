@@ -123,12 +123,7 @@ def _query_java(executable: Path) -> tuple[Path, int] | None:
     command = [str(executable), "-XshowSettings:properties", "-version"]
     try:
         done = subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_VERSION_LIMIT_SECONDS,
-            check=True,
+            command, capture_output=True, text=True, errors="replace", timeout=_VERSION_LIMIT_SECONDS, check=True
         )
     except (OSError, subprocess.SubprocessError):
         return None

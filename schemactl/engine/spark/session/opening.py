@@ -159,9 +159,6 @@ def _open_local(options: SparkOptions) -> Iterator[SparkSession]:
             yield spark
 
 
-# --- next to an open session ---
-
-
 @contextlib.contextmanager
 def open_sibling_session(session: Any) -> Iterator[Any]:
     """Open a session in the Spark of another session, classic or Connect, with the settings that results depend on."""
