@@ -198,7 +198,7 @@ class Call:
 
     def check_tables(self, schema: Schema) -> None:
         """Let the destination check the tables of a schema, unless it has; see ``Loader``."""
-        if schema != self.checked:
+        if schema.tables != self.checked.tables:
             self.target.destination.check_tables(self.target.url, schema)
 
 

@@ -84,6 +84,7 @@ class StoredColumns:
     Attributes:
         schema_name: the schema name of the load.
         counted: the answers of ``count``: rows of a load are made several times if they do not fit at first.
+        row_counts: the number of rows of tables, as first counted: it decides only whether a load rewrites them.
     """
 
     target: LoadTarget
@@ -91,6 +92,7 @@ class StoredColumns:
     options: PromotionOptions = field(default_factory=PromotionOptions)
     progress: Progress = no_progress
     counted: dict[tuple[str, str, FullType], StoredValues] = field(default_factory=dict)
+    row_counts: dict[str, int] = field(default_factory=dict)
 
     @property
     def migration_target(self) -> MigrationTarget:
@@ -140,11 +142,16 @@ class StoredColumns:
         is_replaced = schema.tables[root_of(schema, table)].properties.get("write_disposition") == "replace"
         if is_replaced and not self.widens_ahead:
             return StoredValues()  # the load removes them before it widens the column
-        rows = state.session.row_count(steps[0].table_name)
+        rows = self._row_count(state.session, steps[0].table_name)
         self._check_rows(plan, schema, rows)
         counts = count_unfit(state.session, plan, 0)
         examples = tuple(text for counted_step in counts for text in counted_step.examples)
         return StoredValues(rows, sum(counted_step.count for counted_step in counts), examples)
+
+    def _row_count(self, session: MigrationSession, table: str) -> int:
+        if table not in self.row_counts:
+            self.row_counts[table] = session.row_count(table)
+        return self.row_counts[table]
 
     def _check_rows(self, plan: MigrationPlan, schema: Schema, rows: int) -> None:
         rewrites = [planned for planned in plan.steps if planned.way in (Way.REWRITE, Way.COPY)]
@@ -217,7 +224,7 @@ class StoredColumns:
             hint = f"`schemactl migrate plan {schema.name} --to DEST` shows why"
             raise DestinationError(message, problems=tuple(blockers), hint=hint)
         for name in {step.table_name for step in steps}:
-            self._check_rows(plan, schema, session.row_count(name))
+            self._check_rows(plan, schema, self._row_count(session, name))
         run = Run(
             run_id=uuid.uuid4().hex,
             plan_hash=plan_hash(plan),

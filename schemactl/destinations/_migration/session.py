@@ -423,12 +423,21 @@ class MappedMigration(SqlMigration[D]):
         """Return a text as an expression that compares with ``text_of``."""
 
     @abstractmethod
-    def odd_values_query(self, retype: Retype, name: str, table: str, *, is_undone: bool = False) -> str:
-        """Return the query of a column's distinct values that the database may not convert as dlt does, with counts.
+    def odd_condition(self, retype: Retype, name: str, *, is_undone: bool = False) -> str:
+        """Return the condition of a column's values that the database may not convert as dlt does.
 
-        ``name`` is quoted, ``table`` the table's full name or a query. If ``is_undone``, the query returns values that
-        may come back in another spelling instead.
+        ``name`` is quoted. If ``is_undone``, the condition of the values that may come back in another spelling.
         """
+
+    def odd_values(self, retype: Retype, table: str, *, is_undone: bool = False) -> list[tuple[str, int]]:
+        """Return the texts and counts of the distinct values for which ``odd_condition`` holds.
+
+        ``table`` is the table's full name or a query.
+        """
+        name = self.engine.name(retype.before.name)
+        condition = self.odd_condition(retype, name, is_undone=is_undone)
+        query = f"SELECT {self.text_of(name, retype)}, count(*) FROM {table} WHERE {condition} GROUP BY 1"
+        return [(_decoded(text), count) for text, count in self.database.query(query)]
 
     @abstractmethod
     def stage_pairs(self, pairs: list[tuple[str, str]]) -> None:
@@ -449,9 +458,8 @@ class MappedMigration(SqlMigration[D]):
     def stage_coerced(self, retype: Retype, table: str) -> int:
         """Put the coerced values of a column into the mapping; return how many values it holds."""
         with self.database.wrap_errors("coerce values"):
-            odd = self.database.query(self.odd_values_query(retype, self.engine.name(retype.before.name), table))
-            texts = (_decoded(text) for text, _ in odd)
-            pairs = [(text, coerced) for text in texts if (coerced := self.coerce(text, retype)) is not None]
+            odd_values = self.odd_values(retype, table)
+            pairs = [(text, coerced) for text, _ in odd_values if (coerced := self.coerce(text, retype)) is not None]
             self.stage_pairs(pairs)
         return len(pairs)
 
@@ -465,14 +473,11 @@ class MappedMigration(SqlMigration[D]):
         name = self.engine.name(retype.before.name)
         back = Retype(retype.after, retype.before, is_strict=False)
         unfit_texts: dict[str, tuple[int, str | None]] = {}
-        row_count = 0
-        odd_values = self.odd_values_query(retype, name, table, is_undone=is_undone)
-        query = f"SELECT o.*, 0 FROM ({odd_values}) AS o UNION ALL SELECT NULL, count(*), 1 FROM {table}"
-        for stored_text, count, is_total in self.database.query(query):
-            if is_total:
-                row_count = count
-                continue
-            text = _decoded(stored_text)
+        # One scan answers both questions; the distinct values are only read if there are any.
+        condition = self.odd_condition(retype, name, is_undone=is_undone)
+        query = f"SELECT count(*), count(CASE WHEN {condition} THEN 1 END) FROM {table}"
+        ((row_count, odd_count),) = self.database.query(query)
+        for text, count in self.odd_values(retype, table, is_undone=is_undone) if odd_count else ():
             if is_undone != self.survives(text, retype):
                 continue
             coerced = self.coerce_text(text, retype) if is_undone else None

@@ -45,6 +45,10 @@ _NOT_AS_DLT: Final = r"[A-DF-Z]|nan|inf|[0-9]{18}|[eE][+-]?[0-9]{3}|,[ \t\n\r]*[
 _WITH_TEXTS: Final = frozenset(("UUID", "INET", "UBIGINT", "UHUGEINT", "BIGNUM", "VARINT"))
 
 
+BY_RANGE: Final = frozenset({(DataType.BIGINT, DataType.DOUBLE), (DataType.DATE, DataType.TIMESTAMP)})
+"""Types between which ``is_sure`` compares the value with two constants: it is null of a null alone."""
+
+
 def register(connection: DuckDBPyConnection) -> None:
     """Make dlt's coercion known to a connection as a function."""
 
@@ -192,7 +196,7 @@ def _cast(  # noqa: C901, PLR0911 - a case for each pair
             precision, scale = sizes_of(kind)
             return TRUE if precision - scale >= 19 else f"{tried} IS NOT NULL", cast
         case DataType.BIGINT, DataType.DOUBLE:
-            return f"abs(CAST({value} AS HUGEINT)) <= {2**53}", cast
+            return f"{value} BETWEEN {-(2**53)} AND {2**53}", cast
         case DataType.BIGINT, DataType.TIMESTAMP if retype.counts_seconds:
             in_calendar = f"{value} BETWEEN -62135596800 AND 253402300799"
             return in_calendar, from_utc(after, f"make_timestamp(CAST({value} AS BIGINT) * 1000000)", kind)

@@ -32,6 +32,9 @@ OFFLINE: Final[Mapping[str, Any]] = {"autoinstall_known_extensions": "false"}
 _ALIAS: Final = "_schemactl_file"
 """The file's name within the session. Its own would make `shop.orders` ambiguous in `shop.duckdb`."""
 
+_MACROS: Final = "SELECT function_name FROM duckdb_functions() WHERE database_name = ? AND schema_name = 'main'"
+_BUILTIN: Final = "SELECT lower(function_name) FROM duckdb_functions() WHERE database_name = 'system'"
+
 _DATASETS: Final = """
     select schema_name from duckdb_schemas()
     where database_name = current_database() and schema_name not in ('information_schema', 'pg_catalog')
@@ -264,9 +267,9 @@ def _check_macros(connection: DuckDBPyConnection) -> None:
 
     DuckDB would call them in our statements (``count_star`` for ``count(*)``), and a macro may read any file.
     """
-    rows = connection.execute("SELECT database_name, schema_name, function_name FROM duckdb_functions()").fetchall()
-    builtin = {name.lower() for database, _, name in rows if database == "system"}
-    macros = {name for database, schema, name in rows if (database, schema) == (_ALIAS, "main")}
+    macros = {name for (name,) in connection.execute(_MACROS, (_ALIAS,)).fetchall()}
+    # Most files have none: reading the names of all functions takes as long as opening a file.
+    builtin = {name for (name,) in connection.execute(_BUILTIN).fetchall()} if macros else frozenset()
     shadowing = sorted(name for name in macros if name.lower() in builtin)
     if shadowing:
         macro_list = ", ".join(f"`{name}`" for name in shadowing)

@@ -479,17 +479,14 @@ class PostgresMigration(MappedMigration[PostgresSession]):
                 copy.write_row(pair)
         self.database.execute(INDEX_MAPPING)
 
-    def odd_values_query(self, retype: Retype, name: str, table: str, *, is_undone: bool = False) -> str:
+    def odd_condition(self, retype: Retype, name: str, *, is_undone: bool = False) -> str:
         cast = own_cast(retype, name)
         is_left_out = cast.is_sure
         if is_undone:  # values that come back unchanged
             again = own_cast(Retype(retype.after, retype.before, is_strict=False), f"({cast.cast})")
             is_same = f"CASE WHEN {again.is_sure} THEN {again.cast} = {name} END"
             is_left_out = f"CASE WHEN {cast.is_sure} THEN {is_same} END"
-        return (
-            f"SELECT {as_text(name, retype.before)}, count(*) FROM {table} "
-            f"WHERE {name} IS NOT NULL AND ({is_left_out}) IS NOT TRUE GROUP BY 1"
-        )
+        return f"{name} IS NOT NULL AND ({is_left_out}) IS NOT TRUE"
 
     @contextmanager
     def _kept_storage(self, step: ChangeType) -> Iterator[None]:
@@ -545,8 +542,8 @@ class PostgresMigration(MappedMigration[PostgresSession]):
         """Return the coerced texts of a column's values that PostgreSQL does not cast as dlt does."""
         retype, table = retype_of(step), ENGINE.table(self.dataset, step.table)
         with self.database.wrap_errors("look for values to coerce"):
-            odd = self.database.query(self.odd_values_query(retype, ENGINE.name(step.source.name), table))
-        return {text: coerced for text, _ in odd if (coerced := self.coerce(text, retype)) is not None}
+            odd_values = self.odd_values(retype, table)
+        return {text: coerced for text, _ in odd_values if (coerced := self.coerce(text, retype)) is not None}
 
     def survives(self, text: str, retype: Retype) -> bool:
         """Return whether dlt's coercion takes a value, or PostgreSQL reads it as a type that dlt does not know."""
