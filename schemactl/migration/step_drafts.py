@@ -97,10 +97,6 @@ class Draft:
     reason: Change
     depth: int = 0
 
-    @property
-    def rank(self) -> tuple[int, int]:
-        return self.phase, self.depth
-
 
 def draft_steps(comparison: Comparison, abilities: Abilities, options: PlanOptions) -> list[Draft]:
     """Return the steps for all changes, in the order in which they run."""
@@ -109,7 +105,7 @@ def draft_steps(comparison: Comparison, abilities: Abilities, options: PlanOptio
     if options.compares_primary_keys:
         drafter = replace(drafter, keys=planned_keys(comparison, drafter.is_empty))
     drafter = replace(drafter, moved=dict(drafter.moved_keys()))
-    drafts = sorted(drafter.steps(), key=lambda draft: draft.rank)
+    drafts = sorted(drafter.steps(), key=lambda draft: (draft.phase, draft.depth))
     described = _describe(comparison, [draft.step for draft in drafts], abilities)
     drafts += [Draft(_Phase.DESCRIBE, step, reason) for step, reason in described]
     if not options.is_online:
@@ -132,8 +128,8 @@ class _Drafter:
             if not isinstance(change, ColumnRetyped) or change.table in self.keys:
                 continue
             retyping = self._retyping(change)
-            is_moved = is_swapped(retyping, self.options.on_unfit, self.abilities)
-            if retyping.before.properties.get("primary_key") and is_moved:
+            is_key = retyping.before.properties.get("primary_key")
+            if is_key and is_swapped(retyping, self.options.on_unfit, self.abilities):
                 yield change.table, self._moved_key(change)
 
     def _moved_key(self, change: ColumnRetyped) -> KeyChange:

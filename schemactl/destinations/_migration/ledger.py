@@ -104,10 +104,7 @@ class Ledger(MigrationSession):
             self.replace_rows(STEPS, [row_of(step) for step in steps])
 
     def versions(self, schema_name: str | None = None) -> tuple[Version, ...]:
-        def version_of(row: Mapping[str, Any]) -> Version:
-            return Version(*(row[name] for name in ("schema_name", "version", "version_hash", "inserted_at")))
-
-        versions = _read(VERSION_TABLE, version_rows(self.read_rows), version_of)
+        versions = _read(VERSION_TABLE, version_rows(self.read_rows), lambda row: Version(**row))
         return tuple(version for version in versions if schema_name in (None, version.schema_name))
 
     def schema_of(self, version_hash: str) -> Schema | None:

@@ -74,12 +74,8 @@ class SqlMigration(Ledger, Generic[D]):
     relations: dict[str, Relation] = field(default_factory=dict, init=False)
 
     @abstractmethod
-    def read_tables(self) -> Catalogue:
-        """Return the catalog of a dataset that has tables."""
-
-    def read_some_tables(self, names: Collection[str]) -> Catalogue:  # noqa: ARG002 - overrides use it
-        """Return the catalog of some tables of a dataset, perhaps with others."""
-        return self.read_tables()
+    def read_tables(self, names: Collection[str] | None = None) -> Catalogue:
+        """Return the catalog of a dataset that has tables; others than ``names`` may be left out, None for all."""
 
     def sampled(self, table: str, relation: Relation, share: float) -> str | None:  # noqa: ARG002 - overrides use it
         """Return the query of a share (0 to 1) of a table's rows; None if the engine has no sample of it."""
@@ -107,7 +103,7 @@ class SqlMigration(Ledger, Generic[D]):
         with self.database.wrap_errors("read the catalog"):
             if not self.has_tables():
                 return make_catalogue(self.dataset, f"{self.origin}?dataset={self.dataset}")
-            catalogue = self.read_tables() if tables is None else self.read_some_tables({*tables, *_LEDGER})
+            catalogue = self.read_tables(None if tables is None else {*tables, *_LEDGER})
         for name, table in catalogue.schema.tables.items():
             if name.startswith(OURS) or is_bookkeeping(name):
                 self.ledger_columns[name] = tuple(table.columns)
@@ -345,7 +341,7 @@ class SqlMigration(Ledger, Generic[D]):
         return count(keys) if keys else unfit
 
     def _primary_key(self, table: str) -> tuple[str, ...]:
-        return self.read_some_tables((table,)).schema.tables[table].hinted("primary_key")
+        return self.read_tables((table,)).schema.tables[table].hinted("primary_key")
 
     def read_rows(self, table: Table, /, **equal: str) -> list[dict[str, Any]]:
         with self.database.wrap_errors("read the ledger"):

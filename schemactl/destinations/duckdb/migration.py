@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -166,7 +166,7 @@ class DuckDbMigration(FileMigration[DuckDbSession]):
     dependents: dict[str, Dependents] = field(default_factory=dict)
     plain: list[ChangeType] = field(default_factory=list)
 
-    def read_tables(self) -> Catalogue:
+    def read_tables(self, names: Collection[str] | None = None) -> Catalogue:  # noqa: ARG002 - it reads all
         return read_session(self.database, self.dataset)
 
     def sampled(self, table: str, relation: Relation, share: float) -> str:  # noqa: ARG002

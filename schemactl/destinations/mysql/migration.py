@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -152,7 +152,7 @@ class MySqlMigration(MappedMigration[MySqlSession]):
 
     engine = ENGINE
 
-    def read_tables(self) -> Catalogue:
+    def read_tables(self, names: Collection[str] | None = None) -> Catalogue:  # noqa: ARG002 - it reads all
         return read_session(self.database, self.dataset)
 
     def sampled(self, table: str, relation: Relation, share: float) -> str | None:

@@ -12,7 +12,6 @@ from schemactl.destinations.postgresql.types import kind_of
 from schemactl.schema.quoting import qualify
 from schemactl.schema.structure import TYPE_DEFINITION
 from schemactl.schema.templates import VERSION_TABLE
-from schemactl.schema.types import Properties
 
 _DATASETS: Final = """
     select distinct nspname
@@ -203,12 +202,7 @@ def read_dataset(
     chosen = None if names is None else sorted(names)
     columns, keys = session.query_all_as_user((_COLUMNS, _KEYS), dataset, chosen, chosen)
     rows = (
-        (table, column, _kind_of(written, definition), *others)
+        (table, column, {**kind_of(written), **({TYPE_DEFINITION: definition} if definition else {})}, *others)
         for table, column, written, *others, definition in columns
     )
     return catalogue_of(session, dataset, rows, keys, versions=versions)
-
-
-def _kind_of(written: str, definition: str | None) -> Properties:
-    kind = kind_of(written)
-    return kind if definition is None else {**kind, TYPE_DEFINITION: definition}

@@ -295,10 +295,7 @@ class PostgresMigration(MappedMigration[PostgresSession]):
     def has_tables(self) -> bool:
         return True  # the catalog of a dataset that does not exist has no tables
 
-    def read_tables(self) -> Catalogue:
-        return read_dataset(self.database, self.dataset)
-
-    def read_some_tables(self, names: Collection[str]) -> Catalogue:
+    def read_tables(self, names: Collection[str] | None = None) -> Catalogue:
         return read_dataset(self.database, self.dataset, names)
 
     def sampled(self, table: str, relation: Relation, share: float) -> str | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -135,7 +135,7 @@ class SqliteMigration(FileMigration[SqliteDatabase]):
     engine = ENGINE
     schema = MAIN
 
-    def read_tables(self) -> Catalogue:
+    def read_tables(self, names: Collection[str] | None = None) -> Catalogue:  # noqa: ARG002 - it reads all
         return read_session(self.database, self.dataset)
 
     def sampled(self, table: str, relation: Relation, share: float) -> str | None:

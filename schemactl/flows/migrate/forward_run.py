@@ -53,10 +53,6 @@ class ForwardRun(RunDirection):
     def _remaining_steps(self) -> list[Step]:
         return [planned.step for planned in self.plan.steps[self.done :]]
 
-    @property
-    def _all_numbers(self) -> range:
-        return range(1, len(self.plan.steps) + 1)
-
     def with_batches(self) -> ForwardRun:
         """Return the run with the batches of the steps that are left."""
         groups = (range(max(group.start, self.done), group.stop) for group in self.plan.groups)
@@ -159,7 +155,7 @@ class ForwardRun(RunDirection):
         if not self.done and not self.session.steps(self.run.run_id):
             with self.session.transaction():
                 self.session.write_run(self.run)
-                self.session.write_steps(self.records(self._all_numbers, StepState.PENDING))
+                self.session.write_steps(self.records(range(1, len(self.plan.steps) + 1), StepState.PENDING))
         return ()
 
     def end(self) -> None:
@@ -170,7 +166,7 @@ class ForwardRun(RunDirection):
 
     def record_at_once(self) -> None:
         self.end()
-        self.session.write_steps(self.records(self._all_numbers, StepState.DONE))
+        self.session.write_steps(self.records(range(1, len(self.plan.steps) + 1), StepState.DONE))
 
     def check_values(self, batch: Batch) -> None:
         self._refuse(count_late(self.session, self.plan, batch.numbers[0]))

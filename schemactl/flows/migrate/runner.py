@@ -16,7 +16,7 @@ from typing import Final, TypeVar
 
 from schemactl.destinations import MigrationSession, Migrator
 from schemactl.errors import DestinationError, LockNotAvailable
-from schemactl.flows.migrate.state import check_end, check_left, tables_in
+from schemactl.flows.migrate.state import check_left, tables_in
 from schemactl.migration.custom_sql import OwnSql, When
 from schemactl.migration.effects import apply_to_model
 from schemactl.migration.migration_plan import MigrationPlan
@@ -260,7 +260,8 @@ class Runner:
 
     def _check_end(self, kept_note: str) -> None:
         steps = [step for run in self.runs for batch in run.batches for step in batch.steps]
-        check_end(self.session, self.module, self.tables, steps, kept_note)
+        message = f"after the last step `{self.session.origin}` is not as planned, and {kept_note}"
+        check_left(self.session, self.module, self.tables, steps, message)
 
 
 def halfway(error: DestinationError, message: str, hint: str) -> DestinationError:

@@ -179,18 +179,6 @@ def check_left(
         raise DestinationError(f"{message}: {'; '.join(wrong)}")
 
 
-def check_end(
-    session: MigrationSession, destination: Migrator, before: Mapping[str, Table], steps: Sequence[Step], kept_note: str
-) -> None:
-    """Refuse tables that are not as all steps of a run would have left them.
-
-    Raises:
-        StepDoesNotFit: the steps do not fit the tables.
-    """
-    message = f"after the last step `{session.origin}` is not as planned, and {kept_note}"
-    check_left(session, destination, before, steps, message)
-
-
 def _differences(
     expected: Mapping[str, Table],
     gone: Sequence[str],
