@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
+from schemactl.grouping import group_by
 from schemactl.schema.arrow_hint import NESTED_TYPE
 from schemactl.schema.changes import ABSENT, TYPE_PROPERTIES, Change
 from schemactl.schema.diff import is_same
@@ -215,10 +216,8 @@ class _Merge:
         table_names = (base.name, trio.ours.name, trio.theirs.name)
         for renamed, old_table, pairs in zip(self._renames, table_names, _new_names(trios, names), strict=True):
             renamed |= {(old_table, old): new for old, new in pairs.items() if new != old}
-        return {
-            names[index]: self._column(parent, names[index], trios[index])
-            for index in self._order(trios, names, sides, parent)
-        }
+        order = self._order(trios, names, sides, parent)
+        return {names[index]: self._column(parent, names[index], trios[index]) for index in order}
 
     def _column(self, parent: _Location, name: str, trio: _Trio[Column]) -> Column:
         ours, theirs = trio.ours, trio.theirs
@@ -298,11 +297,9 @@ class _Merge:
         for index, trio in enumerate(trios):
             preferred = self._preferred(trio)
             if index in orphans:
-                sides = ("ours", "theirs") if trio.ours else ("theirs", "ours")
-                message = (
-                    f"`{trio.last_name}` is new in {sides[0]} and needs `{orphans[index]}`, which {sides[1]} drops"
-                )
-                self._add_conflict(parent, trio, message)
+                adding, dropping = ("ours", "theirs") if trio.ours else ("theirs", "ours")
+                need = f"needs `{orphans[index]}`, which {dropping} drops"
+                self._add_conflict(parent, trio, f"`{trio.last_name}` is new in {adding} and {need}")
                 if preferred is not None:
                     names[index] = preferred
             elif trio.base is None:
@@ -315,10 +312,9 @@ class _Merge:
                     self._add_conflict(parent, trio, f"{_shown(parent, before)} {renamed}")
                     names[index] = preferred or our_name
             elif (trio.ours or trio.theirs) and is_used(trio):
-                sides = (
-                    ("changed in ours", "dropped in theirs") if trio.ours else ("dropped in ours", "changed in theirs")
-                )
-                self._add_conflict(parent, trio, f"{_shown(parent, trio.base.name)} is {sides[0]} and {sides[1]}")
+                in_ours, in_theirs = ("changed", "dropped") if trio.ours else ("dropped", "changed")
+                message = f"{_shown(parent, trio.base.name)} is {in_ours} in ours and {in_theirs} in theirs"
+                self._add_conflict(parent, trio, message)
                 if preferred is not None:
                     names[index] = preferred
         return self._with_unique_names(trios, names, parent)
@@ -327,19 +323,16 @@ class _Merge:
         self, trios: Sequence[_Trio[Named]], names: dict[int, str], parent: _Location | None
     ) -> dict[int, str]:
         """Return distinct names: on a collision, the names of the preferred side."""
+        kind = "tables" if parent is None else "columns"
         while True:
-            owners: dict[str, list[int]] = {}
-            for index, name in names.items():
-                owners.setdefault(name, []).append(index)
+            owners = group_by(names, names.__getitem__)
             collisions = {name: indexes for name, indexes in owners.items() if len(indexes) > 1}
             if not collisions:
                 return names
             for name, indexes in collisions.items():
-                kind = "tables" if parent is None else "columns"
                 descriptions = " and ".join(_origin(trios[index], name) for index in indexes)
-                self._add_conflict(
-                    parent, trios[indexes[0]], f"two {kind} would be named {_shown(parent, name)}: {descriptions}"
-                )
+                message = f"two {kind} would be named {_shown(parent, name)}: {descriptions}"
+                self._add_conflict(parent, trios[indexes[0]], message)
                 for index in indexes:
                     preferred = self._preferred(trios[index])
                     if preferred is None:
@@ -369,11 +362,9 @@ class _Merge:
         for side, items in zip(sides, list(zip(*trios, strict=True)) or [(), (), ()], strict=True):
             index_of = {item.name: index for index, item in enumerate(items) if item is not None}
             orders.append([index_of[name] for name in side if index_of[name] in names])
-        base, ours, theirs = orders
-        shared = {*base} & {*ours} & {*theirs}
-        before, our_order, their_order = (
-            [index for index in order if index in shared] for order in (base, ours, theirs)
-        )
+        _, ours, theirs = orders
+        shared = set.intersection(*map(set, orders))
+        before, our_order, their_order = ([index for index in order if index in shared] for order in orders)
         order = their_order if our_order == before else our_order
         if before not in (our_order, their_order) and our_order != their_order:
             order = their_order if self._prefers_theirs else our_order
@@ -430,11 +421,9 @@ def _used_tables(base: Schema, side: Schema) -> set[str]:
     used: set[str] = set()
     for table in side.tables.values():
         earlier = base.tables.get(table.name)
-        if earlier is not None and _is_same_table(earlier, table):
-            continue
-        used |= {table.name, *ancestors(side, table.name)}
-        earlier_references = _referenced_tables(earlier) if earlier else set()
-        used |= _referenced_tables(table) - earlier_references
+        if earlier is None or not _is_same_table(earlier, table):
+            used |= {table.name, *ancestors(side, table.name)}
+            used |= _referenced_tables(table) - (_referenced_tables(earlier) if earlier else set())
     return used
 
 

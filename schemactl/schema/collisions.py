@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from schemactl.errors import InputError
+from schemactl.grouping import group_by
 from schemactl.schema.naming import Naming
 
 BLANK = "_empty"
@@ -13,9 +14,7 @@ BLANK = "_empty"
 
 def find_collisions(names: Iterable[str], naming: Naming) -> dict[str, tuple[str, ...]]:
     """Return the identifiers that several names become, each with these names, in order of first appearance."""
-    groups: dict[str, list[str]] = {}
-    for name in dict.fromkeys(names):
-        groups.setdefault(naming.normalize_path(name) if name.strip() else BLANK, []).append(name)
+    groups = group_by(dict.fromkeys(names), lambda name: naming.normalize_path(name) if name.strip() else BLANK)
     return {identifier: tuple(same) for identifier, same in groups.items() if len(same) > 1}
 
 

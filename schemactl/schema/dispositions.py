@@ -26,10 +26,7 @@ class Strategy(StrEnum):
 
 SUPERSEDED_FOLDER: Final = "_superseded"
 """A folder inside the folder of a table's new files, with the new rows that other new rows with the same primary key
-replaced, if any. They are not loaded, but as in dlt, old rows with the same merge key are deleted.
-
-They are not loaded, but old rows that share their merge key go, as dlt has it.
-"""
+replaced, if any. They are not loaded, but as in dlt, old rows with the same merge key are deleted."""
 
 UNSUPPORTED: Final = ("x-merge-source-filter", "x-merge-destination-scope", "x-merge-skip-unchanged-rows")
 """Hints of dlt 1.31 that are not carried out; two hold SQL of one database."""

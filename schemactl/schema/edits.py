@@ -27,8 +27,6 @@ from schemactl.schema.variants import VariantGroup, find_variants, folded_type, 
 SOURCE_NAMES: Final = "x-source-names"
 """Property of a root table: the names of keys in the data, by their paths."""
 
-"""The setting with the changes that data can make; tables have it, too."""
-
 _SIZES: Final = ("precision", "scale", "timezone")
 
 Target = tuple[str, str | None]
@@ -322,9 +320,7 @@ class Editor:
         table, column = target
         label = _shown(target)
         file_table = self.schema.tables.get(table)
-        item: Table | Column | None = (
-            file_table if column is None or file_table is None else file_table.columns.get(column)
-        )
+        item: Table | Column | None = file_table if column is None else self.schema.column(table, column)
         if file_table is None or item is None:
             raise InputError(f"the import file sets nothing for {label}", hint="only data decides about it")
         for key in keys:
@@ -364,12 +360,10 @@ class Editor:
             patterns = [column]  # from data, by an unknown path
         if not patterns:
             return
-        self.schema, file_table = with_stated_table(self.schema, self.effective, table)
+        _, file_table = with_stated_table(self.schema, self.effective, table)
         filters = dict(file_table.properties.get("filters") or {})
         filters["excludes"] = [*dict.fromkeys((*(filters.get("excludes") or ()), *patterns))]
-        self.schema = self.schema.with_table(
-            replace(file_table, properties={**file_table.properties, "filters": filters})
-        )
+        self._update(table, None, {"filters": filters})
 
     def _fold(self, variants: Sequence[tuple[str, str]], hints: Hints) -> None:
         """Give columns types that hold the values of variants, and remove the variants."""
@@ -394,10 +388,8 @@ class Editor:
             wider = folded_type(column, columns, allow_text=True)
             if wider is None and (table, name) not in declared:
                 kinds = ", ".join(str(typed_column.data_type) for typed_column in (column, *columns))
-                hint = f"set a type: `--column {table}.{name}:TYPE`"
-                raise InputError(
-                    f"no type holds all values of {_shown((table, name))} and its variants: {kinds}", hint=hint
-                )
+                message = f"no type holds all values of {_shown((table, name))} and its variants: {kinds}"
+                raise InputError(message, hint=f"set a type: `--column {table}.{name}:TYPE`")
             self._take_back(table, column, columns, wider or {})
 
     def _fold_all(self, table_name: str | None) -> None:
@@ -475,10 +467,8 @@ class Editor:
 
     def _rename_columns(self, table: str, names: Mapping[str, str]) -> None:
         self.schema, file_table = with_stated_table(self.schema, self.effective, table)
-        columns = {
-            names.get(name, name): self._renamed_column(table, column, names)
-            for name, column in file_table.columns.items()
-        }
+        renamed_columns = (self._renamed_column(table, column, names) for column in file_table.columns.values())
+        columns = {column.name: column for column in renamed_columns}
         self.renamed |= {(table, old): new for old, new in names.items()}
         for old, new in names.items():
             if old not in file_table.columns:

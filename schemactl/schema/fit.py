@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -39,8 +38,7 @@ def fit(before: Column, after: Column, *, counts_seconds: bool = False) -> Fit:
 def fit_types(old: FullType, new: FullType, *, counts_seconds: bool = False) -> Fit:
     """Return the fate of values of one type in another type."""
     if old.data_type is new.data_type:
-        resized = _RESIZED.get(new.data_type)
-        return _WHOLE if resized is None else resized(old, new)
+        return _fit_size(old, new)
     verdict = conversion_between(old, new, counts_seconds=counts_seconds)
     if verdict is Conversion.WHOLE:
         return _WHOLE
@@ -51,20 +49,19 @@ def fit_types(old: FullType, new: FullType, *, counts_seconds: bool = False) -> 
     return Fit(verdict, consequence(old.data_type, new.data_type, counts_seconds=counts_seconds))
 
 
-def _integers(before: FullType, after: FullType) -> Fit:
-    if _is_as_long(before, after):
+def _fit_size(before: FullType, after: FullType) -> Fit:
+    """Return the fate of values in a type of another size; times without a zone count as UTC, as in dlt."""
+    if after.data_type in (DataType.DECIMAL, DataType.WEI):
+        return _decimals(before, after)
+    if after.precision is None or (before.precision is not None and after.precision >= before.precision):
         return _WHOLE
-    return Fit(Conversion.DEPENDS, f"integers of more than {after.precision} bits would not survive")
-
-
-def _lengths(before: FullType, after: FullType) -> Fit:
-    if _is_as_long(before, after):
-        return _WHOLE
-    return Fit(Conversion.DEPENDS, f"values of more than {after.size} would not survive")
-
-
-def _is_as_long(before: FullType, after: FullType) -> bool:
-    return after.precision is None or (before.precision is not None and after.precision >= before.precision)
+    match after.data_type:
+        case DataType.TIMESTAMP | DataType.TIME:
+            return Fit(Conversion.LOSES, f"fractional seconds are cut to {after.precision} digits")
+        case DataType.BIGINT:
+            return Fit(Conversion.DEPENDS, f"integers of more than {after.precision} bits would not survive")
+        case _:
+            return Fit(Conversion.DEPENDS, f"values of more than {after.size} would not survive")
 
 
 def _decimals(before: FullType, after: FullType) -> Fit:
@@ -80,21 +77,3 @@ def _digits(number: FullType) -> tuple[int, int]:
     """Return digits before and after the point; a wei without a precision has as many as dlt's decimal."""
     places = number.scale or 0
     return (DEFAULT_DECIMAL[0] if number.precision is None else number.precision) - places, places
-
-
-def _moments(before: FullType, after: FullType) -> Fit:
-    # A time zone comes or goes without loss: points in time without one are taken as UTC, as dlt does.
-    if _is_as_long(before, after):
-        return _WHOLE
-    return Fit(Conversion.LOSES, f"fractional seconds are cut to {after.precision} digits")
-
-
-_RESIZED: Final[Mapping[DataType, Callable[[FullType, FullType], Fit]]] = {
-    DataType.BIGINT: _integers,
-    DataType.DECIMAL: _decimals,
-    DataType.WEI: _decimals,
-    DataType.TEXT: _lengths,
-    DataType.BINARY: _lengths,
-    DataType.TIMESTAMP: _moments,
-    DataType.TIME: _moments,
-}

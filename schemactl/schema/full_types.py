@@ -35,10 +35,8 @@ def check_scale(name: str, precision: int, scale: int, holder: str) -> None:
 
 _BITS: Final = 64
 _USUAL_PRECISIONS: Final = {
-    DataType.BIGINT: _BITS,
-    DataType.TIMESTAMP: MICROSECOND_DIGITS,
-    DataType.TIME: MICROSECOND_DIGITS,
-}
+    DataType.BIGINT: _BITS, **dict.fromkeys((DataType.TIMESTAMP, DataType.TIME), MICROSECOND_DIGITS),
+}  # fmt: skip
 """The default precision of types."""
 _UNITS: Final = {
     **dict.fromkeys((DataType.DECIMAL, DataType.WEI, DataType.TIMESTAMP, DataType.TIME), "digit"),

@@ -118,12 +118,8 @@ def _fitted(name: str, imported: Container[str], stored: Mapping[str, Any], befo
     """Return the stored, shortened form of an imported name; other imported names are renames by the user."""
     if name in stored:
         return name
-    shorter_names = (
-        stored_name
-        for stored_name in stored
-        if len(stored_name) < len(name) and stored_name not in imported and stored_name not in before
-    )
-    return next((stored_name for stored_name in shorter_names if name in origins(stored[stored_name].properties)), name)
+    shorter_names = (of for of in stored if len(of) < len(name) and of not in imported and of not in before)
+    return next((of for of in shorter_names if name in origins(stored[of].properties)), name)
 
 
 def _with_origins(properties: Properties, stored: Properties) -> Properties:
@@ -168,12 +164,8 @@ class _Merge:
             elif name not in folded_names and self._is_of_data(column, before):
                 columns[name] = self.column_of_data(imported.name, column, before)
         columns |= {name: column for name, (_, column) in imported_columns.items() if name not in columns}
-        earlier_properties = before.properties if before else {}
-        inherited = {
-            key: stored.properties[key]
-            for key in _NOTED
-            if key in stored.properties and key not in {**earlier_properties, **imported.properties}
-        }
+        declared = {*(before.properties if before else ()), *imported.properties}
+        inherited = {key: stored.properties[key] for key in _NOTED if key in stored.properties and key not in declared}
         if stored.normalizer_hint("seen-data"):
             inherited[_MARKS] = {**(imported.properties.get(_MARKS) or {}), "seen-data": True}
         return replace(imported, columns=columns, properties={**imported.properties, **inherited})

@@ -101,13 +101,12 @@ def _parse_clock(text: str, *, is_extended: bool) -> time:
     is_mixed = not match["colon"] if is_extended else match["colon"] and match["second"]
     if match["minute"] and is_mixed:
         raise ValueError("basic and extended format are mixed")
-    return time(
-        int(match["hour"]),
-        int(match["minute"] or 0),
-        int(match["second"] or 0),
-        _microseconds(match["fraction"]),
-        _zone(match),
-    )
+    return _clock_of(match, _zone(match))
+
+
+def _clock_of(match: re.Match[str], zone: tzinfo | None = None) -> time:
+    hour, minute, second = (int(match[unit] or 0) for unit in ("hour", "minute", "second"))
+    return time(hour, minute, second, int((match["fraction"] or "")[:6].ljust(6, "0")), zone)
 
 
 def _zone(match: re.Match[str]) -> tzinfo | None:
@@ -119,18 +118,11 @@ def _zone(match: re.Match[str]) -> tzinfo | None:
     return timezone(-offset if match["sign"] == "-" else offset)
 
 
-def _microseconds(fraction: str | None) -> int:
-    return int((fraction or "")[:6].ljust(6, "0"))
-
-
 def _parse_loose(text: str) -> datetime | date | time:
     match = _LOOSE.fullmatch(text)
     if match is None:
         raise ValueError("neither date nor time")
-    clock = None
-    if match["hour"]:
-        hour, minute, second = (int(match[unit] or 0) for unit in ("hour", "minute", "second"))
-        clock = time(hour, minute, second, _microseconds(match["fraction"]))
+    clock = _clock_of(match) if match["hour"] else None
     if not match["year"]:
         assert clock is not None  # a text that is not empty holds one of both
         return clock

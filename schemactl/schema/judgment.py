@@ -58,11 +58,8 @@ def judge(before: Schema, after: Schema, override: ContractValue = None) -> Judg
     """
     contracts = _Judge(before, after, override)
     violations_by_table = {name: tuple(contracts.violations(table)) for name, table in after.tables.items()}
-    banned = {
-        name
-        for name, table_violations in violations_by_table.items()
-        if any(violation.entity is Entity.TABLES for violation in table_violations)
-    }
+    all_violations = [violation for of_table in violations_by_table.values() for violation in of_table]
+    banned = {violation.table for violation in all_violations if violation.entity is Entity.TABLES}
     refused_tables = {name for name in after.tables if not banned.isdisjoint(chain_of(after, name))}
     violations = (
         violation
@@ -70,10 +67,7 @@ def judge(before: Schema, after: Schema, override: ContractValue = None) -> Judg
         if banned.isdisjoint(chain_of(after, table.parent))
         for violation in violations_by_table[name]
     )
-    columns = {
-        name: {violation.column for violation in table_violations}
-        for name, table_violations in violations_by_table.items()
-    }
+    columns = {name: {violation.column for violation in of_table} for name, of_table in violations_by_table.items()}
     return Judgment(_as_before(before, after, refused_tables, columns), tuple(violations))
 
 
@@ -83,15 +77,12 @@ def judge_edit(before: Schema, after: Schema) -> tuple[Violation, ...]:
     dlt compares a load's properties key by key: a written default differs from an absent one (docs/dlt.md §7.2). It
     does not check edits, so for edits only the effective value counts: absent, null and the default are equal.
     """
-    tables = {
-        name: replace(
-            table,
-            columns={key: _in_words_of(table_before.columns.get(key), column) for key, column in table.columns.items()},
-        )
-        for name, table in after.tables.items()
-        if (table_before := before.tables.get(name)) is not None
-    }
-    return judge(before, replace(after, tables={**after.tables, **tables})).violations
+    tables = dict(after.tables)
+    for name in tables.keys() & before.tables.keys():
+        old, new = before.tables[name].columns, tables[name].columns
+        columns = {key: _in_words_of(old.get(key), column) for key, column in new.items()}
+        tables[name] = replace(tables[name], columns=columns)
+    return judge(before, replace(after, tables=tables)).violations
 
 
 def _in_words_of(old: Column | None, new: Column) -> Column:
@@ -163,10 +154,9 @@ class _Judge:
         if column.is_variant and not (old and old.is_variant and old.is_complete):
             if contract.data_type is not Mode.EVOLVE:
                 base, actual, mode = base_of(column, table, self._naming), str(column.data_type), contract.data_type
-                base_name, expected = (
-                    (base.name, str(base.data_type or "no data type")) if base else (None, "no variant")
-                )
-                yield Violation(table.name, column.name, Entity.DATA_TYPE, mode, expected, actual, variant_of=base_name)
+                expected = str(base.data_type or "no data type") if base else "no variant"
+                of = base.name if base else None
+                yield Violation(table.name, column.name, Entity.DATA_TYPE, mode, expected, actual, variant_of=of)
             elif contract.columns is not Mode.EVOLVE and self._is_beside_new(table, table_before, column):
                 # dlt never creates the base column, so the values need that column.
                 actual = str(column.data_type)
@@ -219,11 +209,8 @@ def _in_words(column: Column, properties: tuple[str, ...]) -> str:
 
 def base_of(variant: Column, table: Table, naming: Naming) -> Column | None:
     """Return the base column of a variant: their names differ by ``v_TYPE`` (docs/dlt.md §6.5)."""
-    for column in table.columns.values():
-        names = (naming.shorten_fragments(column.name, ending) for ending in VARIANT_ENDINGS)
-        if variant.name in names:
-            return column
-    return None
+    pairs = ((column, ending) for column in table.columns.values() for ending in VARIANT_ENDINGS)
+    return next((of for of, ending in pairs if naming.shorten_fragments(of.name, ending) == variant.name), None)
 
 
 def _without_columns(before: Table | None, after: Table, refused_columns: set[str | None]) -> Table:

@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from operator import add
 from typing import Any, Final, TypeAlias
 
 from schemactl.errors import InputError
@@ -166,9 +167,8 @@ def differences(before: NestedType, after: NestedType, path: FieldPath = ()) -> 
 def misreadings(old: NestedType, new: NestedType) -> Iterator[Difference]:
     """Yield the missing fields and other types that prevent reading values stored as ``old`` as ``new``."""
     for difference in differences(old, new):
-        if difference.before is not None and (
-            difference.after is None or write_type(difference.before) != write_type(difference.after)
-        ):
+        before, after = difference.before, difference.after
+        if before is not None and (after is None or write_type(before) != write_type(after)):
             yield difference
 
 
@@ -192,12 +192,9 @@ def write_type(of: NestedType, *, has_comments: bool = True) -> str:
         case MapOf(value):
             return f"map<{STRING},{write_type(value, has_comments=has_comments)}>"
         case Struct(fields):
-            written = (
-                f"{quoted_name(name)}:{write_type(inner, has_comments=has_comments)}"
-                + (" COMMENT 'json'" if has_comments and isinstance(inner, Json) else "")
-                for name, inner in fields
-            )
-            return f"struct<{','.join(written)}>"
+            marks = (" COMMENT 'json'" if has_comments and isinstance(inner, Json) else "" for _, inner in fields)
+            types = (f"{quoted_name(key)}:{write_type(of, has_comments=has_comments)}" for key, of in fields)
+            return f"struct<{','.join(map(add, types, marks))}>"
 
 
 _NAMES: Final[Mapping[str, str]] = {

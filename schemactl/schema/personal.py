@@ -34,19 +34,14 @@ def is_personal(schema: Schema, table: str, column: str | None) -> bool:
     name = _known(table, schema.tables)
     if name is None:
         return False
-    stored_table = schema.tables[name]
-    if any(
-        is_marked(schema.tables[ancestor].properties)
-        for ancestor in chain_of(schema, name)
-        if ancestor in schema.tables
-    ):
+    tables = (schema.tables[ancestor] for ancestor in chain_of(schema, name) if ancestor in schema.tables)
+    if any(is_marked(of.properties) for of in tables):
         return True
-    column_name = _known(column, stored_table.columns) if column is not None else None
-    if column_name is not None and not stored_table.columns[column_name].is_variant:
-        return is_marked(stored_table.columns[column_name].properties)
-    return (column is None or column_name is not None) and any(
-        is_marked(ancestor.properties) for ancestor in stored_table.columns.values()
-    )
+    columns = schema.tables[name].columns
+    column_name = _known(column, columns) if column is not None else None
+    if column_name is not None and not columns[column_name].is_variant:
+        return is_marked(columns[column_name].properties)
+    return (column is None or column_name is not None) and any(is_marked(of.properties) for of in columns.values())
 
 
 def _known(name: str, names: Collection[str]) -> str | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import eq
 from typing import Any, Final
 
 from schemactl.errors import InputError
@@ -88,7 +89,8 @@ def parse_selection(path: str, keep: Iterable[str] = ()) -> RecordSelection:
     for index, key in enumerate(context_keys):
         if steps[: len(key.source)] == key.source:
             raise InputError(f"`--keep {key.text}` contains the records", hint="use a key next to the records")
-        other = next((other for other in context_keys[:index] if _is_same_place(other.target, key.target)), None)
+        # One key is the other, or inside of it.
+        other = next((other for other in context_keys[:index] if all(map(eq, other.target, key.target))), None)
         if other is not None:
             hint = f"give one another name: `--keep NAME={'.'.join(key.source)}`"
             raise InputError(f"`--keep {other.text}` and `--keep {key.text}` have one name", hint=hint)
@@ -150,9 +152,3 @@ def _context_key(text: str) -> ContextKey:
         hint = "use a key next to the records: `page`, `meta.page`, or `number=page` to rename it"
         raise InputError(f"`{text}` is not a key to keep (`--keep`)", hint=hint)
     return ContextKey(source, (name,) if name else source, text.strip())
-
-
-def _is_same_place(first: tuple[str, ...], second: tuple[str, ...]) -> bool:
-    """Return whether one place is the other, or inside of it."""
-    length = min(len(first), len(second))
-    return first[:length] == second[:length]

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 from typing import Any, Final
 
+from schemactl.grouping import group_by
 from schemactl.schema.changes import TYPE_PROPERTIES, ColumnRenamed, TableRenamed
 from schemactl.schema.likeness import are_siblings, name_likeness
 from schemactl.schema.structure import DATABASE_TYPE, has_type, typed_columns
@@ -59,11 +61,8 @@ def id_pairs(gone: Mapping[str, Properties], new: Mapping[str, Properties]) -> d
 
 
 def _by_id(properties_by_name: Mapping[str, Properties]) -> dict[str, str]:
-    names: dict[str, list[str]] = {}
-    for name, properties in properties_by_name.items():
-        if properties.get(ID):
-            names.setdefault(str(properties[ID]), []).append(name)
-    return {key: named[0] for key, named in names.items() if len(named) == 1}
+    ids = {name: str(properties[ID]) for name, properties in properties_by_name.items() if properties.get(ID)}
+    return {key: names[0] for key, names in group_by(ids, ids.__getitem__).items() if len(names) == 1}
 
 
 def clear_pairs(scores: Mapping[tuple[str, str], float]) -> dict[str, str]:
@@ -71,24 +70,17 @@ def clear_pairs(scores: Mapping[tuple[str, str], float]) -> dict[str, str]:
 
     Scores are from 0 to 1; pairs that are left out count as 0.
     """
-    old: dict[str, list[float]] = {}
-    new: dict[str, list[float]] = {}
-    for (before, after), score in scores.items():
-        old.setdefault(before, []).append(score)
-        new.setdefault(after, []).append(score)
-    of_old, of_new = ({name: _lead(name_scores) for name, name_scores in grouped.items()} for grouped in (old, new))
-    return {
-        before: after
-        for (before, after), score in scores.items()
-        if score >= max(MIN_SCORE, of_old[before], of_new[after])
-    }
+    of_old, of_new = (
+        {name: _lead([scores[pair] for pair in pairs]) for name, pairs in group_by(scores, itemgetter(side)).items()}
+        for side in (0, 1)
+    )
+    clear = (pair for pair, score in scores.items() if score >= max(MIN_SCORE, of_old[pair[0]], of_new[pair[1]]))
+    return dict(clear)
 
 
 def _lead(scores: list[float]) -> float:
     """Return the score that it takes to be clearly the best of them."""
-    if len(scores) == 1:
-        return scores[0]
-    second, first = sorted(scores)[-2:]
+    *_, second, first = (float("-inf"), *sorted(scores))
     return max(first, second + MARGIN)
 
 
@@ -121,14 +113,13 @@ def table_claims(catalogue: Schema, schema: Schema, last: Schema, *, counts_hint
     """
     tables = [table for _, table in sorted(schema.tables.items()) if counts_hints or typed_columns(table)]
     claims = _claims(tables, last.tables, catalogue.tables)
+
     # A rename from a name that the schema keeps for the same table is ambiguous; nested tables go with their parents.
-    while ambiguous := [
-        old
-        for old in claims
-        if old in schema.tables
-        and old not in claims.values()
-        and not any(parent in claims for parent in ancestors(catalogue, old))
-    ]:
+    def is_ambiguous(old: str) -> bool:
+        follows_parent = any(parent in claims for parent in ancestors(catalogue, old))
+        return old in schema.tables and old not in claims.values() and not follows_parent
+
+    while ambiguous := list(filter(is_ambiguous, claims)):
         for old in ambiguous:
             del claims[old]
     return claims
@@ -201,10 +192,12 @@ def _plain_column_renames(before: Table, after: Table, is_guessing: bool) -> tup
     new = {name: column for name, column in after.columns.items() if name not in before.columns}
     if not gone or not new:
         return ()
-    named = {name: column.properties for name, column in new.items()}
-    declared = declared_pairs(gone, named)
-    undeclared = {name: column.properties for name, column in gone.items() if name not in declared}
-    declared |= id_pairs(undeclared, {name: hints for name, hints in named.items() if name not in declared.values()})
+    declared = declared_pairs(gone, {name: column.properties for name, column in new.items()})
+    claimed = {*declared, *declared.values()}
+    undeclared, unclaimed = (
+        {name: column.properties for name, column in columns.items() if name not in claimed} for columns in (gone, new)
+    )
+    declared |= id_pairs(undeclared, unclaimed)
     guessed = _guess_columns(before, after, declared) if is_guessing else {}
     return (
         *(ColumnRenamed(after.name, old, name, is_stated=True) for old, name in declared.items()),
@@ -219,21 +212,15 @@ def _type_key(column: Column) -> _FullType:
 
 def _guess_columns(before: Table, after: Table, declared: Mapping[str, str]) -> dict[str, str]:
     settled = {name for name in before.columns if name in after.columns} | set(declared.values())
-    gone = [
-        column
-        for name, column in before.columns.items()
-        if name not in settled and name not in declared and _is_open(column)
-    ]
-    new = [
-        column
-        for name, column in after.columns.items()
-        if name not in settled and _is_open(column) and not is_declared_new(column.properties)
-    ]
+    old_columns, new_columns = (
+        [column for name, column in table.columns.items() if name not in settled and _is_open(column)]
+        for table in (before, after)
+    )
+    gone = [column for column in old_columns if column.name not in declared]
+    new = [column for column in new_columns if not is_declared_new(column.properties)]
     if not gone or not new or len(gone) * len(new) > MAX_PAIRS:
         return {}
-    candidates: dict[_Kind, list[_Candidate]] = {}
-    for candidate in _candidates(new, list(after.columns), settled):
-        candidates.setdefault(candidate.kind, []).append(candidate)
+    candidates = group_by(_candidates(new, list(after.columns), settled), lambda candidate: candidate.kind)
     scores = {}
     for old in _candidates(gone, [declared.get(name, name) for name in before.columns], settled):
         for candidate in candidates.get(old.kind, ()):
@@ -266,12 +253,8 @@ def _candidates(columns: Iterable[Column], order: list[str], settled: Collection
     for column in columns:
         name, properties = column.name, column.properties
         kind = _type_key(column), tuple(bool(properties.get(hint)) for hint in _KEY_HINTS)
-        hint_values = {
-            key: value
-            for key, value in properties.items()
-            if value and key not in _NO_HINTS and not key.startswith("x-")
-        }
-        hints = {**hint_values, "nullable": column.nullable}
+        hint_names = (key for key in properties if key not in _NO_HINTS and not key.startswith("x-"))
+        hints = {key: properties[key] for key in hint_names if properties[key]} | {"nullable": column.nullable}
         yield _Candidate(name, kind, properties.get(ID), previous[name], following[name], hints)
 
 
@@ -312,11 +295,8 @@ def is_related(before: Schema, after: Schema) -> bool:
     if before.name == after.name or (before.version_hash and before.version_hash in after.previous_hashes):
         return True
     table_names = [{name for name in schema.tables if not is_dlts_own(name)} for schema in (before, after)]
-    return (
-        not all(table_names)
-        or not table_names[0].isdisjoint(table_names[1])
-        or bool(table_renames(before, after, is_guessing=True))
-    )
+    has_shared = not all(table_names) or not table_names[0].isdisjoint(table_names[1])
+    return has_shared or bool(table_renames(before, after, is_guessing=True))
 
 
 def table_renames(
@@ -335,7 +315,8 @@ def table_renames(
     new = {name: table for name, table in after.tables.items() if name not in before.tables and name not in moved}
     if not gone or not new:
         return moves
-    search = _Search(_by_parent(gone), _by_parent(new))
+    gone_by_parent, new_by_parent = (group_by(side.values(), lambda table: table.parent) for side in (gone, new))
+    search = _Search(gone_by_parent, new_by_parent)
     # Of two claims the first by name counts, since files order tables freely.
     pairs = declared_pairs(gone, {name: new[name].properties for name in sorted(new)})
     old_names = {name: old for old, name in pairs.items()}
@@ -360,13 +341,6 @@ def _table_moves(claims: Mapping[str, str], before: Schema, after: Schema) -> tu
     return tuple(moves.values())
 
 
-def _by_parent(tables: Mapping[str, Table]) -> dict[str | None, list[Table]]:
-    grouped: dict[str | None, list[Table]] = {}
-    for table in tables.values():
-        grouped.setdefault(table.parent, []).append(table)
-    return grouped
-
-
 @dataclass(slots=True)
 class _Search:
     """The renames found so far, among tables that are gone and tables that are new, each by parent."""
@@ -382,12 +356,8 @@ class _Search:
         self._note(added)
         for rename in added:
             names = {table.name for table in self._left(self.new, rename.after)}
-            nested = self._left(self.gone, rename.before)
-            renamed = {
-                table.name: rename.after + table.name.removeprefix(rename.before)
-                for table in nested
-                if table.name.startswith(rename.before)
-            }
+            nested = [of.name for of in self._left(self.gone, rename.before) if of.name.startswith(rename.before)]
+            renamed = {old: rename.after + old.removeprefix(rename.before) for old in nested}
             following = [TableRenamed(old, name, follows_parent=True) for old, name in renamed.items() if name in names]
             self._note(following)
             added += following

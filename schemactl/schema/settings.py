@@ -87,9 +87,8 @@ UNLIMITED_NESTING = 1000
 
 # dlt writes a default hint on a column only if its value is not the property's default (docs/dlt.md §1.3).
 # False is not a default of these, so a name that does not match gets them as well:
-_STATED_UNMATCHED = frozenset(
-    ("name", "data_type", "precision", "scale", "timezone", "nullable", "x-active-record-timestamp")
-)
+_TYPE = ("data_type", "precision", "scale", "timezone")
+_STATED_UNMATCHED = frozenset(("name", *_TYPE, "nullable", "x-active-record-timestamp"))
 # and True is the default of these:
 _UNSTATED_MATCHED = frozenset(("timezone", "nullable"))
 

@@ -359,12 +359,10 @@ _promotion_hint = or_null(
 )
 
 
-def _find_misplaced_promotion(_value: Any, keys: Keys) -> Iterator[Finding]:
-    hint = f"put it into `settings` for all tables: `settings: {{{PROMOTION_HINT}: {{data_type: promote}}}}`"
-    yield Finding(keys, f"`{PROMOTION_HINT}` has no effect here", hint)
-
-
-_misplaced_promotion = Check(_find_misplaced_promotion, {"not": {}})
+_IN_SETTINGS = f"put it into `settings` for all tables: `settings: {{{PROMOTION_HINT}: {{data_type: promote}}}}`"
+_misplaced_promotion = Check(
+    lambda _value, keys: iter((Finding(keys, f"`{PROMOTION_HINT}` has no effect here", _IN_SETTINGS),)), {"not": {}}
+)
 
 _FLAGS = ("nullable", "timezone", "variant", *FLAGS)
 

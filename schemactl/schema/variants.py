@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from schemactl.grouping import group_by
 from schemactl.schema.full_types import FullType, full_type
 from schemactl.schema.judgment import base_of
 from schemactl.schema.naming import Naming
@@ -45,13 +46,11 @@ class VariantGroup:
 
 def find_variants(table: Table, naming: Naming) -> Iterator[VariantGroup]:
     """Yield the columns of a table that have variants, with types; a variant counts if it is marked as one."""
-    variants_by_home: dict[str, list[Column]] = {}
-    for column in table.columns.values():
-        home = home_of(column, table, naming) if column.is_variant and column.is_complete else None
-        if home is not None and home.is_complete:
-            variants_by_home.setdefault(home.name, []).append(column)
-    for name, variants in variants_by_home.items():
-        yield _group(table, table.columns[name], variants, naming)
+    variants = (column for column in table.columns.values() if column.is_variant and column.is_complete)
+    homes = ((variant, home_of(variant, table, naming)) for variant in variants)
+    home_names = {variant.name: home.name for variant, home in homes if home is not None and home.is_complete}
+    for name, of_home in group_by(home_names, home_names.__getitem__).items():
+        yield _group(table, table.columns[name], [table.columns[variant] for variant in of_home], naming)
 
 
 def _group(table: Table, column: Column, variants: Sequence[Column], naming: Naming) -> VariantGroup:

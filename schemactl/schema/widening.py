@@ -6,10 +6,8 @@ dlt does, which also rounds and truncates; a widening never does.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from decimal import Decimal
 from typing import Any, Final
 
 from schemactl.schema.conversions import Conversion
@@ -37,12 +35,12 @@ def widened_types(
     Args:
         first: a type, defaults applied.
         second: another type.
-        scale: digits after the point that the values of a double need; see ``decimal_scale``.
+        scale: digits after the point that the values of a double need.
         allow_text: whether a text may hold other scalars in dlt's spelling, if no narrower type holds all values.
     """
     if first == second:
         return (first,)
-    low, high = sorted((first, second), key=lambda data_type: _ORDER[data_type.data_type])
+    low, high = sorted((first, second), key=lambda of: _ORDER.index(of.data_type))
     if low.data_type is high.data_type:
         resized = _RESIZED.get(low.data_type)
         candidates = resized(low, high) if resized else ()
@@ -71,19 +69,6 @@ def holds_all(stored: FullType, wider: FullType) -> bool:
 _DECIMALS: Final = (DataType.DECIMAL, DataType.WEI)
 
 
-def decimal_scale(number: float) -> int | None:
-    """Return the digits after the point that a decimal needs to hold a double; None if no decimal holds it.
-
-    Its shortest spelling has these digits, as dlt converts doubles (``Decimal(str(number))``). Decimals have
-    neither NaN and infinities nor a negative zero.
-    """
-    if not math.isfinite(number) or (number == 0 and math.copysign(1, number) < 0):
-        return None
-    exponent = Decimal(repr(number)).normalize().as_tuple().exponent
-    assert isinstance(exponent, int)
-    return max(-exponent, 0)
-
-
 def type_properties(of: FullType) -> dict[str, Any]:
     """Return the properties of a column that has a type; sizes that are dlt's defaults are left out."""
     properties: dict[str, Any] = {"data_type": str(of.data_type)}
@@ -106,33 +91,17 @@ def widened_column(column: Column, wider: FullType) -> Column:
     return replace(column, properties={**replaced, **sizes})
 
 
-_ORDER: Final = {
-    data_type: number
-    for number, data_type in enumerate(
-        (
-            DataType.BOOL,
-            DataType.BIGINT,
-            DataType.WEI,
-            DataType.DECIMAL,
-            DataType.DOUBLE,
-            DataType.DATE,
-            DataType.TIMESTAMP,
-            DataType.TIME,
-            DataType.BINARY,
-            DataType.TEXT,
-            DataType.JSON,
-        )
-    )
-}
+_ORDER: Final = (
+    *(DataType.BOOL, DataType.BIGINT, DataType.WEI, DataType.DECIMAL, DataType.DOUBLE, DataType.DATE),
+    *(DataType.TIMESTAMP, DataType.TIME, DataType.BINARY, DataType.TEXT, DataType.JSON),
+)
 
 
 def _mixed(low: FullType, high: FullType, scale: int) -> tuple[FullType, ...]:
     """Return the candidates for two data types, in the order of ``_ORDER``."""
     match low.data_type, high.data_type:
         case DataType.BIGINT, DataType.DOUBLE:
-            if (low.precision or 0) <= EXACT_BITS:
-                return (high,)
-            return (high, *_decimal_beside_integers(low, scale))
+            return (high,) if (low.precision or 0) <= EXACT_BITS else (high, *_decimal_beside_integers(low, scale))
         case DataType.BIGINT, DataType.WEI:
             return (high,) if high.precision is None else _decimals(_as_decimal(low), high)
         case DataType.BIGINT, DataType.DECIMAL:

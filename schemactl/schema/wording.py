@@ -28,9 +28,8 @@ def describe_column(column: Column) -> str:
     column_type = describe_type(column.properties)
     if isinstance(nested_type, str) and column.data_type is DataType.JSON:
         column_type += f" as `{_shortened(describe_nested(nested_type))}`"
-    hints = (
-        name for name, value in column.properties.items() if value is True and name not in ("nullable", "timezone")
-    )
+    true_hints = (name for name, value in column.properties.items() if value is True)
+    hints = (name for name in true_hints if name not in ("nullable", "timezone"))
     mode = describe_promotion(column.properties)
     return ", ".join((column_type, *(() if column.nullable else ("not null",)), *hints, *([mode] if mode else [])))
 

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import math
 import struct
 from datetime import UTC, date, datetime, timedelta
 from decimal import Context, Decimal, Inexact
@@ -13,7 +12,7 @@ from hypothesis import strategies as st
 from schemactl.schema.coercion import coerce
 from schemactl.schema.full_types import FullType, full_type
 from schemactl.schema.types import Column, DataType
-from schemactl.schema.widening import decimal_scale, holds_all, type_properties, widened_column, widened_types
+from schemactl.schema.widening import holds_all, type_properties, widened_column, widened_types
 
 MIDNIGHT = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -92,14 +91,6 @@ def test_no_type_holds_json_beside_a_scalar() -> None:
 )
 def test_a_type_tells_whether_it_holds_all_values_of_another(stored: str, wider: str, holds: bool) -> None:
     assert holds_all(typed(stored), typed(wider)) is holds
-
-
-@pytest.mark.parametrize(
-    ("number", "scale"),
-    [(1.0, 0), (1.5, 1), (0.1, 1), (1e300, 0), (5e-324, 324), (-0.0, None), (math.inf, None), (math.nan, None)],
-)
-def test_decimals_need_the_digits_of_the_shortest_spelling(number: float, scale: int | None) -> None:
-    assert decimal_scale(number) == scale
 
 
 TYPES = st.one_of(
