@@ -69,7 +69,7 @@ def read_readers(
         readership = _read_source(source, source.where, tables, files or WorkingFiles())
         old_readership = readership
         if source.base is not None:
-            old_readership = _read_source(source, source.base, tables, WorkingFiles())
+            old_readership = _read_source(source, source.base, tables, WorkingFiles(is_base=True))
         elif base_files is not None and source.kind in READER_KINDS:
             old_readership = _read_source(source, source.where, tables, base_files)
         missing = source.where if readership is None else source.base

@@ -9,8 +9,10 @@ import re
 from typing import Final
 
 _TAG: Final = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
-SOURCE_TAG: Final = re.compile(r"""\{\{-?\s*source\s*\(\s*(['"])([\w.-]+)\1\s*,\s*(['"])([\w.-]+)\3\s*\)\s*-?\}\}""")
-REF_TAG: Final = re.compile(r"""\{\{-?\s*ref\s*\((?:\s*(['"])[\w.-]+\1\s*,)?\s*(['"])([\w.-]+)\2\s*\)\s*-?\}\}""")
+SOURCE_CALL: Final = re.compile(r"""source\s*\(\s*(['"])([\w.-]+)\1\s*,\s*(['"])([\w.-]+)\3\s*\)""")
+REF_CALL: Final = re.compile(r"""ref\s*\((?:\s*(['"])[\w.-]+\1\s*,)?\s*(['"])([\w.-]+)\2\s*\)""")
+SOURCE_TAG: Final = re.compile(rf"\{{\{{-?\s*{SOURCE_CALL.pattern}\s*-?\}}\}}")
+REF_TAG: Final = re.compile(rf"\{{\{{-?\s*{REF_CALL.pattern}\s*-?\}}\}}")
 _PARAMETER_TABLE: Final = re.compile(r"\b(?:from|join)\s+(?:identifier\s*\(|table\s*\(\s*[:$]|[:?])", re.IGNORECASE)
 
 _VALUE: Final = re.compile(r"""\{\{-?\s*(?:var\s*\([^(){}]*\)|[\w.]+)\s*-?\}\}""")

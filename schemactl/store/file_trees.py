@@ -47,6 +47,11 @@ class FileTree(Protocol):
         """Whether they are the files on disk, which include built files."""
         ...
 
+    @property
+    def is_base(self) -> bool:
+        """Whether a built file comes from another state of the other files: it was built before the change."""
+        ...
+
     def find(self, pattern: str, ending: str) -> Iterator[TreeFile]:
         """Yield the files that a pattern matches (``*``, ``**``, ``?``, ``[…]``), sorted by path.
 
@@ -64,6 +69,7 @@ class WorkingFiles:
     """The files on disk."""
 
     is_on_disk: ClassVar[bool] = True
+    is_base: bool = False
 
     def find(self, pattern: str, ending: str) -> Iterator[TreeFile]:
         """Yield the files on disk, as ``FileTree.find`` does."""
@@ -86,6 +92,7 @@ class RevisionFiles:
     revision: str
     top: Path
     is_on_disk: ClassVar[bool] = False
+    is_base: ClassVar[bool] = False
 
     def find(self, pattern: str, ending: str) -> Iterator[TreeFile]:
         """Yield the files of the revision, as ``FileTree.find`` does."""

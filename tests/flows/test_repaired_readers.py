@@ -13,7 +13,7 @@ from schemactl.cli.app import run
 from schemactl.formats.dlt import write
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Table
-from tests.readers.test_dbt_manifest import manifest
+from tests.readers.test_dbt_manifest import SOURCE, manifest, node
 from tests.store.test_revision import commit, git
 
 SCHEMA = Path("schemas/export/shop.schema.yaml")
@@ -127,6 +127,31 @@ def test_two_manifests_say_what_the_change_repairs(work: Path, capsys: pytest.Ca
     source = "dbt:production.json?dataset=raw&base=manifest.json"
     amount = dropped_columns(capsys, "git:main", "--readers", source)["amount"]
     assert (names(amount, "readers"), names(amount, "repaired")) == (["stg_orders"], [])
+
+
+def test_a_test_of_dbt_that_goes_with_its_column_is_repaired(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = work / "models/sources.yml"
+    tests = "        tests: [not_null, {accepted_values: {values: [1]}}]"
+    head = "sources:\n- name: shop\n  tables:\n  - name: orders\n    columns:\n    - name: id\n"
+    git(work, "stash", "-q", "-u")
+    path.parent.mkdir()
+    path.write_text(f"{head}{tests[2:]}\n    - name: amount\n{tests[2:]}\n")
+    (work / "models/stg.sql").write_text("select id from {{ source('shop', 'orders') }}")
+    commit(work, "tests")
+    git(work, "stash", "pop", "-q")
+    path.write_text(head)
+    content = json.loads(manifest())
+    content["sources"] = {SOURCE: {"schema": "shop", "source_name": "shop", "name": "orders"}}
+    raw_code = (work / "models/stg.sql").read_text()
+    content["nodes"] = {"model.shop.stg": node("stg", SOURCE, raw_code=raw_code, compiled_code="select id from orders")}
+    (work / "target").mkdir()
+    (work / "target/manifest.json").write_text(json.dumps(content))
+    finding = dropped_columns(capsys, "git:main", "--readers", "dbt:target/manifest.json")["amount"]
+    assert names(finding, "readers") == []
+    assert names(finding, "repaired") == [
+        "source_accepted_values_shop_orders_amount",
+        "source_not_null_shop_orders_amount",
+    ]
 
 
 def test_the_owner_of_a_file_is_that_of_the_base(work: Path, capsys: pytest.CaptureFixture[str]) -> None:

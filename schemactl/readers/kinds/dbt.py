@@ -8,20 +8,30 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
-from schemactl.errors import InputError, Location
-from schemactl.readers.dbt_texts import TEMPLATE_LINE, find_project_folder, is_of_project, with_texts_of
+from schemactl.errors import CommandWarning, InputError, Location
+from schemactl.readers.dbt_tests import quote_name, sql_of_test, tested_node
+from schemactl.readers.dbt_texts import (
+    TEMPLATE_LINE,
+    BuildTimes,
+    find_project_folder,
+    is_of_project,
+    read_project_files,
+)
 from schemactl.readers.passed_columns import Passage, Reading, follow_columns
 from schemactl.readers.sql_texts import SqlText, read_sql, read_uses, readership_of
 from schemactl.readers.tables import ReadTables
 from schemactl.readers.templates import fill_in
 from schemactl.review.readers import Blindness, Clause, Reader, Readership, Use, merge
+from schemactl.schema.wording import counted
 from schemactl.store.file_trees import FileTree
 from schemactl.store.text import read_text
 from schemactl.type_systems.dialect_names import DIALECTS, canonical_dialect
@@ -81,11 +91,33 @@ def read_manifest(
     if dialect is None and isinstance(adapter, str):
         dialect = canonical_dialect(adapter)
         dialect = dialect if dialect in DIALECTS else _SIMILAR_DIALECTS.get(dialect)
-    sections = {name: _mapping(content, name) for name in ("metadata", "sources", "groups", *_SECTIONS)}
+    sections = {name: _mapping(content, name) for name in ("metadata", "sources", "groups", "disabled", *_SECTIONS)}
     folder = find_project_folder(Path(path))
-    if files is not None and not files.is_on_disk:
-        sections = with_texts_of(files, sections, folder)
+    if files is not None and not files.is_base:
+        sections = _with_files(files, sections, folder, Path(path))
     return _Project(sections, tables, dialect, folder).readership()
+
+
+def _with_files(files: FileTree, sections: Mapping[str, Any], folder: Path, manifest: Path) -> dict[str, Any]:
+    """Return a manifest with the project's files, and warn if it is older than those on disk."""
+    project = read_project_files(files, sections, folder, _build_times(sections["metadata"], manifest))
+    if files.is_on_disk and project.changed_paths:
+        first_path, *other_paths = project.changed_paths
+        others = f" and {counted(len(other_paths), 'other file')}" if other_paths else ""
+        message = f"`{manifest}` is older than `{first_path}`{others}, whose text is read instead: run `dbt compile`"
+        warnings.warn(CommandWarning(message), stacklevel=2)
+    return project.content
+
+
+def _build_times(metadata: Mapping[str, Any], manifest: Path) -> BuildTimes:
+    written = manifest.stat().st_mtime_ns
+    try:
+        generated_at = datetime.fromisoformat(str(metadata.get("generated_at")))
+    except ValueError:
+        return BuildTimes(written, written)
+    if generated_at.tzinfo is None:
+        generated_at = generated_at.replace(tzinfo=UTC)
+    return BuildTimes(min(written, int(generated_at.timestamp() * 1e9)), written)
 
 
 def _parse(text: str, path: str, hint: str) -> Any:
@@ -260,8 +292,28 @@ class _Project:
                 return f"select {', '.join(expressions)} from {relation}" if expressions and relation else None
             case kind if kind in _SQL_KINDS and node.get("language", "sql") == "sql" and isinstance(compiled, str):
                 return compiled
+            case "test" if node.get("column_name") and not isinstance(compiled, str):
+                return self._sql_of_test(node)
             case _:
                 return None
+
+    def _sql_of_test(self, node: Mapping[str, Any]) -> str | None:
+        """Return SQL that uses the columns of a generic test as the test does; None if its table is not known."""
+        holder_id = tested_node(node)
+        relations = {parent: relation for parent in _parents(node) if (relation := self._relation(parent)) is not None}
+        target = next((relation for parent, relation in relations.items() if parent != holder_id), None)
+        if holder_id is None or holder_id not in relations:
+            return None
+        # A test that compares a table with itself has one parent.
+        return sql_of_test(node, relations[holder_id], target or relations[holder_id], self.dialect)
+
+    def _relation(self, node_id: str) -> str | None:
+        """Return the table of a source or model as SQL names it; None for an ephemeral model."""
+        node = self.content["sources"].get(node_id) or self._nodes.get(node_id)
+        if node is None or self._is_ephemeral(node_id):
+            return None
+        names = (node.get("schema"), node.get("identifier") or node.get("alias") or node.get("name"))
+        return ".".join(quote_name(str(name), self.dialect) for name in names if name)
 
     def _without_sql(self, reading: Reading) -> Readership:
         """Return the uses of a node without compiled SQL."""
@@ -271,9 +323,6 @@ class _Project:
             return _blind(reader, f"a reader of the kind {reader.kind}", reading.sources)
         if node.get("language", "sql") != "sql":
             return _blind(reader, "a Python model", reading.sources)
-        if node.get("resource_type") == "test" and node.get("column_name"):
-            column = str(node["column_name"]).casefold()
-            return Readership(tuple(_tested(reader, column, reading.sources, reading.tables)))
         return _blind(reader, "no compiled SQL: run `dbt compile`", reading.sources)
 
     def _completed(self, readership: Readership, reading: Reading) -> Readership:
@@ -294,7 +343,8 @@ class _Project:
             readership = merge((readership, _blind(reader, "compiled SQL that does not name the source", missing)))
         # Line numbers refer to the compiled text; the file has the same ones unless filling in moves lines.
         compiled = node.get("compiled_code")
-        if compiled and fill_in(str(node.get("raw_code") or ""))[0].count("\n") == compiled.count("\n"):
+        is_sql_file = reader.location is not None and reader.location.path.endswith(".sql")
+        if is_sql_file and compiled and fill_in(str(node.get("raw_code") or ""))[0].count("\n") == compiled.count("\n"):
             return readership
         return _without_lines(readership)
 
@@ -363,12 +413,6 @@ def _semantic_expressions(node: Mapping[str, Any]) -> list[str]:
             if isinstance(expression, str):
                 expressions.append(form.format(expression))
     return expressions
-
-
-def _tested(reader: Reader, column: str, sources: Iterable[str], tables: ReadTables) -> Iterator[Use]:
-    for table in sources:
-        name = next((name for name in tables.columns[table] if name.casefold() == column), None)
-        yield Use(reader, table, name, Clause.WHERE, is_computed=True, location=reader.location)
 
 
 def _mapping(content: Any, name: str) -> Mapping[str, Any]:
