@@ -26,6 +26,7 @@ from schemactl.render.reviews.markdown import Table, code, finding_table, fittin
 from schemactl.render.selection import count_labels
 from schemactl.review import migration_rules as rules
 from schemactl.review.migration_rules import finding_of
+from schemactl.review.readers import Answer, StepReaders
 from schemactl.review.report import Compatibility, Finding, Report, Review
 from schemactl.review.rule import place_of
 from schemactl.review.severity import Severity
@@ -72,7 +73,9 @@ def render_markdown(report: Report, plans: Sequence[MigrationPlan], title: str) 
 def _finding_row(finding: Finding) -> str:
     location = str(finding.location or "")
     location_line = f"<br>{code(location)}" if location not in finding.message else ""  # of data the sentence names it
-    return f"| {word(finding)} | {code(finding.rule)} | {prose(finding.message)}{location_line} |\n"
+    readers = review_words.readers_sentence(finding)
+    readers_line = f"<br>{prose(readers)}" if readers else ""
+    return f"| {word(finding)} | {code(finding.rule)} | {prose(finding.message)}{readers_line}{location_line} |\n"
 
 
 def _step_table(plan: MigrationPlan) -> Table[tuple[int, PlannedStep]]:
@@ -120,10 +123,16 @@ def lint_document(report: Report, plans: Sequence[MigrationPlan]) -> dict[str, A
     }
 
 
-def report_of_plan(report: PlanReport) -> Report:
-    """Return a plan's blockers and its pending steps as findings."""
+def report_of_plan(report: PlanReport, step_readers: Sequence[StepReaders] = ()) -> Report:
+    """Return a plan's blockers, its pending steps, and the steps that break declared readers as findings."""
     name = report.plan.place.shown
-    return _report("schemactl migrate plan", name, _plan_findings(report, name))
+    findings = _plan_findings(report, name)
+    for broken in step_readers:
+        step = report.plan.steps[broken.number - 1].step
+        message = f"step {broken.number:,}: {step.title}"
+        finding = finding_of(rules.BREAKS_READERS, message, name, table=step.table_name, column=step.column_name)
+        findings.append(replace(finding, answer=Answer.READ, readers=broken.readers))
+    return _report("schemactl migrate plan", name, findings)
 
 
 def report_of_status(report: StatusReport) -> Report:

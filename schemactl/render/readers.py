@@ -15,7 +15,17 @@ from rich.tree import Tree
 from schemactl.render.console import FAINT, NAME, WARNING, Look, first_lines, named, print_sections, warning
 from schemactl.render.escaping import escape, show_name
 from schemactl.render.review_words import MOST_READERS, describe_broken
-from schemactl.review.readers import Answer, Blindness, Broken, ColumnReaders, Reader, ReadersReport, StepReaders, Use
+from schemactl.review.readers import (
+    Answer,
+    Blindness,
+    Broken,
+    ColumnReaders,
+    Reader,
+    Readership,
+    ReadersReport,
+    StepReaders,
+    Use,
+)
 
 _STYLES: Final = {Answer.READ: "", Answer.NOT_READ: FAINT, Answer.UNKNOWN: WARNING}
 
@@ -70,8 +80,9 @@ def _readers_of(row: ColumnReaders) -> list[str]:
     """Return a line for each reader of a column: its clauses with their lines."""
     lines: dict[Reader, dict[str, None]] = {}
     for use in row.uses:
-        line_note = f" (line {use.location.line})" if use.location and use.location.line else ""
-        lines.setdefault(use.reader, {})[f"{use.clause.value}{line_note}"] = None
+        line = f"line {use.location.line}" if use.location and use.location.line else ""
+        notes = ", ".join(filter(None, (line, "indirect" if use.is_indirect else "")))
+        lines.setdefault(use.reader, {})[f"{use.clause.value} ({notes})" if notes else use.clause.value] = None
     texts = [f"{describe_reader(reader)}: {', '.join(uses)}" for reader, uses in lines.items()]
     of_table = (blindness for blindness in row.blind if blindness.table is not None)
     reasons = dict.fromkeys((blindness.reader, blindness.reason) for blindness in of_table)
@@ -118,7 +129,7 @@ def readers_document(reports: Sequence[ReadersReport]) -> dict[str, Any]:
             {
                 "name": report.schema,
                 "is_complete": report.readership.is_complete,
-                "columns": [_row(row) for row in report.columns if row.column is not None],
+                "columns": [_row(row, report.readership) for row in report.columns if row.column is not None],
                 "readers": [
                     {**reader_document(reader), "downstream": [reader_document(behind) for behind in downstream]}
                     for reader, downstream in _readers(report).items()
@@ -136,13 +147,13 @@ def _readers(report: ReadersReport) -> dict[Reader, Sequence[Reader]]:
     return {reader: readership.downstream.get(reader, ()) for reader in readers}
 
 
-def _row(row: ColumnReaders) -> dict[str, Any]:
+def _row(row: ColumnReaders, readership: Readership) -> dict[str, Any]:
     return {
         "table": row.table,
         "column": row.column,
         "answer": row.answer.value,
         "uses": [use_document(use) for use in row.uses],
-        "cannot_tell": blindness_document(row.blind),
+        "cannot_tell": blindness_document(readership.doubts(row.table, row.column)),
     }
 
 
@@ -177,6 +188,7 @@ def use_document(use: Use) -> dict[str, Any]:
         "column": use.column,
         "clause": use.clause.value,
         "is_computed": use.is_computed,
+        "is_indirect": use.is_indirect,
         "location": location_document(use),
     }
 

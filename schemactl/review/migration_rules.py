@@ -143,6 +143,14 @@ VALUES: Final = MigrationRule(
     why="The tables hold values that the schema forbids, or hold them under other names.",
     fix="Fix the values, or change the schema to allow them.",
 )
+BREAKS_READERS: Final = MigrationRule(
+    id="M207",
+    title="step breaks readers",
+    severity=Severity.WARN,
+    impact=Impact(readers=Severity.WARN),
+    why="Declared readers use a table or column in a way that the step breaks: queries fail or return other values.",
+    fix="Change the readers before the step runs, or keep the old table or column until they are changed.",
+)
 EVOLVES: Final = MigrationRule(
     id="M301",
     title="data changes the schema",

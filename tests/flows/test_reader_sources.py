@@ -171,3 +171,51 @@ def test_a_column_that_nobody_reads_breaks_no_reader_if_all_are_declared(
         "amount": "error",
         "note": "info",
     }
+
+
+@pytest.mark.parametrize("form", ["markdown", "github", "gitlab", "sarif", "junit"])
+def test_a_plan_names_readers_in_the_formats_of_ci_systems(
+    form: str, shop: Schema, work: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with duckdb.connect("data.duckdb") as connection:
+        connection.execute("create schema shop; create table shop.orders (id bigint, amount text, note bigint)")
+    (work / "shop.yaml").write_text(write(shop))
+    (work / "a.sql").write_text("select id,\namount || 'x' from shop.orders")
+    call = ["migrate", "plan", "shop.yaml", "--to", "duckdb:///data.duckdb", "--readers", "sql:*.sql"]
+    assert run([*call, "--format", form]) == 0
+    out = capsys.readouterr().out
+    assert "M207" in out
+    assert "breaks 1 reader: `a.sql` (line 2)" in out
+    if form == "sarif":
+        (result,) = [result for result in json.loads(out)["runs"][0]["results"] if result["ruleId"] == "M207"]
+        (related,) = result["relatedLocations"]
+        assert related["physicalLocation"]["region"] == {"startLine": 2}
+    (work / "a.sql").write_text("select id from shop.orders")
+    assert run([*call, "--format", form]) == 0
+    assert "M207" not in capsys.readouterr().out
+
+
+def test_a_list_says_which_uses_are_indirect_and_that_a_star_cannot_be_told(
+    shop: Schema, work: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder_with(shop, work)
+    (work / "a.sql").write_text("create view daily as select amount from shop.orders")
+    (work / "b.sql").write_text("select 1\nfrom daily where amount > 1")
+    (work / "c.sql").write_text("select * from shop.orders")
+    call = ["readers", "--readers", "sql:*.sql"]
+    assert run(call) == 0
+    out = capsys.readouterr().out
+    assert "b.sql: where (line 2, indirect)" in out
+    assert "a.sql: select (line 1)" in out
+    assert run([*call, "--format", "json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    check_document(report, "readers")
+    rows = {row["column"]: row for row in report["schemas"][0]["columns"]}
+    assert [(use["reader"], use["is_indirect"]) for use in rows["amount"]["uses"]] == [
+        ("a.sql", False),
+        ("c.sql", False),
+        ("b.sql", True),
+    ]
+    assert rows["note"]["answer"] == "cannot tell"
+    (doubt,) = rows["note"]["cannot_tell"]
+    assert (doubt["name"], doubt["reason"], doubt["location"]) == ("c.sql", "`select *`", {"path": "c.sql", "line": 1})

@@ -143,7 +143,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     def plan_document(report: PlanReport) -> dict[str, Any]:
         return {**document(report), "readers": step_readers_document(step_readers)}
 
-    findings = partial(render_findings, report_of_plan(report), (report.plan,), title="Migration plan")
+    findings = partial(render_findings, report_of_plan(report, step_readers), (report.plan,), title="Migration plan")
     fails = report.stops or (options.check and report.plan.steps)
     code = write_report(terminal, options, report, plan_document, print_report, findings, fails=fails)
     if options.format == "text" and report.plan.steps and not report.stops and not options.quiet:
