@@ -38,11 +38,11 @@ from schemactl.flows.loaded_files import (
     remember,
 )
 from schemactl.flows.migrate.ledger_schemas import check_swaps, with_lost
-from schemactl.flows.promotion import PromotionOptions, StoredColumns
+from schemactl.flows.promotion import PromotionOptions, StoredColumns, ValuesDoNotSurvive
 from schemactl.flows.rejects import rejects_table
 from schemactl.flows.request import InferRequest
 from schemactl.flows.root_tables import TableData, TableInput, inputs_by_table, warn_of_unlike
-from schemactl.flows.schemas import Opened, open_schemas
+from schemactl.flows.schemas import Opened, open_schemas, put_back
 from schemactl.flows.target import LoadTarget, loadable
 from schemactl.inference.evidence import Evidence, merge
 from schemactl.inference.fitting import without_long_names
@@ -723,7 +723,15 @@ def _load(call: Call, data: Sequence[TableData], staging: Path, progress: Progre
         if written is not None:
             report = merge_reports([table.report for table in tables])
             lineage, files = save_lineage(call.folder, name, [table.attempt.evolution.lineage for table in tables])
-            return _deliver(call, _with_written(report, (*written, *files)), lineage, package, rejects, progress)
+            report = _with_written(report, (*written, *files))
+            try:
+                return _deliver(call, report, lineage, package, rejects, progress)
+            except ValuesDoNotSurvive:
+                # Stored values changed after they were counted, so columns that this load widens keep their types.
+                if not written or not _widened_columns(call, package.schema):
+                    raise
+                put_back(call.folder, opened, package.schema.version_hash)
+                call.stored_columns.counted.clear()
     raise unsteady(name)
 
 

@@ -45,6 +45,10 @@ Columns = Collection[tuple[str, str]]
 """Columns by table and name."""
 
 
+class ValuesDoNotSurvive(DestinationError):
+    """Stored values would not survive in the wider columns of a load; no column was changed."""
+
+
 class PromoteLocks(StrEnum):
     """The treatment of other sessions that use a table that a load has to widen."""
 
@@ -175,7 +179,8 @@ class StoredColumns:
         """Widen columns to their types in a schema, in the open transaction of a load.
 
         Raises:
-            DestinationError: stored values would not survive, or something blocks the change.
+            ValuesDoNotSurvive: stored values would not survive.
+            DestinationError: something else blocks the change.
             InputError: a table has more rows than a load rewrites.
         """
         forward = self._forward_run(session, schema, columns, is_recorded=False)
@@ -188,7 +193,7 @@ class StoredColumns:
         The ledger has the widened schema from before ``load_begin``, so that the schema of the load stays the last one.
 
         Raises:
-            DestinationError, InputError: as ``widen``.
+            ValuesDoNotSurvive, DestinationError, InputError: as ``widen``.
         """
         with self.migration_target.open_for_writing(self.schema_name, self.options.patience) as session:
             forward = self._forward_run(session, schema, columns, is_recorded=True)
@@ -244,10 +249,12 @@ class StoredColumns:
             run()
         except StepBlocked as blocked:
             problems = tuple(Problem(blocker.message, hint=blocker.hint) for blocker in blocked.blockers)
-            hint = f"`schemactl migrate plan {self.schema_name} --to DEST` shows the values"
-            raise DestinationError(
-                "stored values would not survive in wider columns", problems=problems, hint=hint
-            ) from blocked
+            hint = (
+                f"fix them (`schemactl migrate plan {self.schema_name} --to DEST` shows them), or give the columns "
+                f"other types: `schemactl edit {self.schema_name} --column TABLE.COLUMN:TYPE`"
+            )
+            message = "stored values would not survive in wider columns"
+            raise ValuesDoNotSurvive(message, problems=problems, hint=hint) from blocked
 
 
 _READING: Final = Patience(seconds=5.0)

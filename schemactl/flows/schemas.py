@@ -96,6 +96,24 @@ def save(folder: SchemasFolder, opened: Opened, schema: Schema, hints: Schema | 
     return tuple(str(path) for path, _ in pending)
 
 
+def put_back(folder: SchemasFolder, opened: Opened, saved_hash: str) -> None:
+    """Replace the files that a command has saved with the files that it had opened.
+
+    Files whose schema has another hash than ``saved_hash`` stay: another command has saved them since.
+    """
+    saved = open_schemas(folder, opened.name)
+    if saved.stored is None or saved.stored.version_hash != saved_hash:
+        return
+    with locked_schemas(folder.root):
+        check_unchanged(folder, saved)
+        files = {(opened.import_file, saved.import_file), (opened.export_file, saved.export_file)}
+        for before, after in files:
+            if before is not None and before != after:
+                replace_file(before.path, before.text)
+            elif before is None and after is not None:
+                after.path.unlink()
+
+
 def to_save(folder: SchemasFolder, opened: Opened, schema: Schema, hints: Schema | None = None) -> Schema:
     """Return ``schema`` as ``save`` would store it: hash, version, ancestry and link to the import file."""
     if folder.is_shared:

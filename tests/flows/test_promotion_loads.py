@@ -12,7 +12,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import psycopg
 import pytest
 from loading_shop import LOCAL, Shop
@@ -22,6 +21,7 @@ from schemactl.flows import promotion
 from schemactl.flows.infer import InferRequest, infer
 from schemactl.flows.migrate.inspection import VerifyRequest, verify
 from schemactl.flows.migrate.rollback import RollbackRequest, rollback
+from schemactl.flows.normalize import NormalizeRequest, normalize
 from schemactl.flows.promotion import PromotionOptions
 from schemactl.flows.target import find_destination
 from schemactl.inference.report import PromotionFinding
@@ -230,22 +230,42 @@ def test_odd_numbers_survive(shop: Shop, any_destination: str) -> None:
     assert has_negative_zero or to.startswith(("sqlite:", "mysql:"))  # which store no sign of a zero
 
 
-def test_stored_values_that_came_meanwhile_stop_the_load(shop: Shop, tmp_path: Path) -> None:
-    to = f"duckdb:///{tmp_path}/made.duckdb"
+@pytest.mark.parametrize("kind", ["duckdb", "parquet"])
+def test_columns_get_other_types_if_values_come_after_the_count(shop: Shop, kind: str) -> None:
+    to = "duckdb:///made.duckdb?dataset=shop" if kind == "duckdb" else "parquet:lake?dataset=shop"
     load(shop, to, 1)
+    late_values = [2**53 + 1]
     count = promotion.StoredColumns.count
 
     def count_then_write(*arguments: Any) -> Any:
         answer = count(*arguments)
-        with duckdb.connect(f"{tmp_path}/made.duckdb") as connection:
-            connection.execute("update shop.orders set x = 9007199254740993")
+        if late_values:
+            source = shop.write("late.jsonl", {"x": late_values.pop()})
+            normalize(NormalizeRequest(InferRequest((source,), "shop", "orders", Path("schemas"), engine=LOCAL), to))
         return answer
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(promotion.StoredColumns, "count", count_then_write)
-        with pytest.raises(DestinationError, match="stored values would not survive in wider columns"):
-            load(shop, to, 1.5)
+        load(shop, to, 1.5)
+
+    assert stored_types(to)["x"] == "decimal"  # the type that holds all three
+    assert stored(to, "x") == [1, Decimal("1.5"), 2**53 + 1]
+    assert verify(VerifyRequest("shop", to, Path("schemas"))).is_clean
+
+
+def test_values_that_a_column_of_the_schema_does_not_hold_stop_the_load(shop: Shop, tmp_path: Path) -> None:
+    to = f"duckdb:///{tmp_path}/made.duckdb"
+    load(shop, to, 2**53 + 1)
+    source = shop.write("new.jsonl", {"x": 1.5})
+    infer(InferRequest((source,), "shop", "orders", Path("schemas"), contract=PROMOTE, engine=LOCAL))
+    before = {path: path.read_bytes() for path in Path("schemas").rglob("*.schema.yaml")}
+
+    with pytest.raises(DestinationError, match="stored values would not survive in wider columns") as raised:
+        load(shop, to, 2.5)
+
+    assert "schemactl edit shop --column TABLE.COLUMN:TYPE" in str(raised.value.hint)
     assert stored(to, "x") == [2**53 + 1]
+    assert {path: path.read_bytes() for path in Path("schemas").rglob("*.schema.yaml")} == before
 
 
 ODD_INTEGERS = [0, 1, -1, 127, 2**31, 2**53 - 1, 2**53, 2**53 + 1, -(2**53) - 1, 2**63 - 1, -(2**63)]
