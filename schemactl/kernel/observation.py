@@ -96,7 +96,7 @@ class Observer:
     def add_cells(self, names: Sequence[str], columns: Sequence[pa.StringArray], first: Position) -> None:
         """Observe consecutive rows of strings, as ``add`` observes documents without nulls.
 
-        The names of the columns are distinct, and none of them is a row key.
+        The columns have distinct names, and no row key is among them.
         """
         rows = len(columns[0])
         if not rows:

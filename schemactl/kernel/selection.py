@@ -263,7 +263,7 @@ def _members(members: Mapping[str, Any]) -> bytes:
 def _with_members(record: bytes, members: bytes, names: Mapping[str, str]) -> bytes:
     """Return a record with further members; a key that it has already is a fault.
 
-    ``members`` is JSON text with the bracket behind it, ``names`` tells where a document has them.
+    ``members`` is JSON text with the bracket behind it, ``names`` the place of each key in the document.
     """
     stripped = record.strip(_BLANKS)
     if not stripped or record.startswith(FAULT):
