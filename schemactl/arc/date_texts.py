@@ -339,7 +339,10 @@ class _Resolver:
                 if name in _CLOCK_FIELDS:
                     self._check(name)
         offset = self._check("offset") if "offset" in self._fields else None
-        self._cross_check(day, nano)
+        # Fields must not contradict the date and the time that other fields give.
+        resolved = {**({} if day is None else _date_fields(day)), **({} if nano is None else _clock_fields(nano))}
+        if any(name in resolved and resolved[name]() != value for name, value in self._fields.items()):
+            raise _Failed
         return Moment(None if day is None else day + carry, nano, offset, self._zone)
 
     def _check(self, name: str) -> int:
@@ -480,12 +483,6 @@ class _Resolver:
         if not self._is_strict and "a" in self._fields:
             return (self._take("a") * 12 + 6) * 3600 * _SECOND
         return None
-
-    def _cross_check(self, day: int | None, nano: int | None) -> None:
-        """Refuse fields that contradict the date and the time computed from other fields."""
-        resolved = {**({} if day is None else _date_fields(day)), **({} if nano is None else _clock_fields(nano))}
-        if any(name in resolved and resolved[name]() != value for name, value in self._fields.items()):
-            raise _Failed
 
 
 def _is_within(day_part: int, minute: int) -> bool:

@@ -39,7 +39,7 @@ def parse_hocon(source: Source) -> Node:
     """
     root = _Parser(source).document()
     try:
-        return _Resolver(source, root).resolve()
+        return _Resolver(source, root).resolved(root) or Scalar(root.start, None)
     except RecursionError as error:
         raise source.refuse("substitutions are nested too deep", root.start) from error
 
@@ -316,10 +316,7 @@ class _Resolver:
         """The values of substitutions and concatenations, by the identity of the node."""
         self._repeated = 0
 
-    def resolve(self) -> Node:
-        return self._resolved(self._root) or Scalar(self._root.start, None)
-
-    def _resolved(self, node: _Unresolved) -> _Resolved | None:
+    def resolved(self, node: _Unresolved) -> _Resolved | None:
         """Return the value of a node, None if it is optional and undefined."""
         match node:
             case _Substitution():
@@ -329,8 +326,7 @@ class _Resolver:
                     self._values[id(node)] = self._concatenate(node)
                 return self._values[id(node)]
             case _List(start, items):
-                values = map(self._resolved, items)
-                return Sequence(start, tuple(value for value in values if value is not None))
+                return Sequence(start, tuple(value for value in map(self.resolved, items) if value is not None))
             case _Object():
                 return self._merge([node])
             case _:
@@ -346,7 +342,7 @@ class _Resolver:
         objects, last = self._effective_values(values)
         if objects:
             return self._merge(objects)
-        return None if last is None else self._resolved(last)
+        return None if last is None else self.resolved(last)
 
     def _effective_values(self, values: list[_Unresolved]) -> tuple[list[_Object | Mapping], _Unresolved | None]:
         """Return the objects to merge, or the last value that is not an object, with substitutions resolved."""
@@ -360,7 +356,7 @@ class _Resolver:
                 hidden = {id(later) for later in visible[index:]}
                 self._hidden |= hidden
                 try:
-                    value = self._resolved(value)
+                    value = self.resolved(value)
                 finally:
                     self._hidden -= hidden
             if isinstance(value, _Object | Mapping):
@@ -412,7 +408,7 @@ class _Resolver:
 
     def _concatenate(self, node: _Concatenation) -> _Resolved | None:
         """Return the object, the list or the text that parts make together; undefined parts add nothing."""
-        parts = [(space, value if isinstance(value, _Object) else self._resolved(value)) for space, value in node.parts]
+        parts = [(space, value if isinstance(value, _Object) else self.resolved(value)) for space, value in node.parts]
         values = [value for _, value in parts if value is not None]
         for value in values:
             if _kind(value) != _kind(values[0]):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from decimal import ROUND_HALF_UP, Context
 from decimal import Decimal as Exact
 from typing import Final, TypeAlias
@@ -53,22 +54,18 @@ class NumberColumn:
     def parse(self, text: str) -> int | float | Exact | None:
         """Return the number of one text, None if it is not a number of the type."""
         is_plain = self._patterns is None
-        parsed = None if is_plain else self._first_parsed(text)
+        all_parsed = (pattern.parse(text) for pattern in self._patterns or ())
+        parsed = next((parsed for parsed in all_parsed if parsed is not None), None)
         match self._of:
             case Double():
-                return _double_of(text) if is_plain else _finite_double(parsed)
+                double = _double_of(text) if is_plain else None if parsed is None else parsed.double
+                return None if double is None or abs(double) == float("inf") else double
             case Decimal(precision, scale):
                 number = _decimal_of(text) if is_plain else None if parsed is None else parsed.value
                 return None if number is None else _rounded(number, precision, scale)
         whole = _whole_of(text) if is_plain else _whole_parsed(parsed)
         bound = 2**31 if isinstance(self._of, Integer) else 2**63
         return whole if whole is not None and -bound <= whole < bound else None
-
-    def _first_parsed(self, text: str) -> Parsed | None:
-        for pattern in self._patterns or ():
-            if (parsed := pattern.parse(text)) is not None:
-                return parsed
-        return None
 
 
 def to_american(texts: pa.Array, decimal_separator: str) -> pa.Array:
@@ -88,10 +85,8 @@ def _valid_patterns(formatters: Sequence[str]) -> list[NumberPattern]:
     """Return the patterns that Java accepts, and drop invalid ones."""
     patterns = []
     for formatter in formatters:
-        try:
+        with suppress(PatternError):
             patterns.append(parse_number_pattern(formatter))
-        except PatternError:
-            continue
     return patterns
 
 
@@ -130,8 +125,7 @@ def _double_of(text: str) -> float | None:
             return None
     if _DOUBLE.fullmatch(text) is None:
         return None
-    number = float(text if text.endswith("NaN") else text.rstrip("fFdD"))
-    return number if abs(number) != float("inf") else None
+    return float(text if text.endswith("NaN") else text.rstrip("fFdD"))
 
 
 def _whole_parsed(parsed: Parsed | None) -> int | None:
@@ -142,10 +136,6 @@ def _whole_parsed(parsed: Parsed | None) -> int | None:
         return int(value)
     # A number that double precision does not distinguish from a whole number is one.
     return int(parsed.double) if parsed.double.is_integer() else None
-
-
-def _finite_double(parsed: Parsed | None) -> float | None:
-    return parsed.double if parsed is not None and abs(parsed.double) != float("inf") else None
 
 
 def _rounded(number: Exact, precision: int, scale: int) -> Exact | None:

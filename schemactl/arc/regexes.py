@@ -138,9 +138,7 @@ class _Translator:
             self._position = named.end()
             return f"(?i:(?P={named[1]}))" if "i" in self._flags else f"(?P={named[1]})"
         escaped = self._escaped_class()
-        if escaped is not None:
-            return written(escaped)
-        return self._literal(self._escaped_letter())
+        return written(escaped) if escaped is not None else self._literal(self._escaped_letter())
 
     def _escaped_class(self) -> Characters | None:
         """Return the characters of an escaped class; None, at the same position, for a single character."""

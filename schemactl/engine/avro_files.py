@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from schemactl.engine.input import Input, open_input, read_errors
 from schemactl.errors import InputError, Location
+from schemactl.grouping import group_by
 
 _CODECS: Final = ("null", "deflate", "snappy", "bzip2", "xz", "zstandard")
 _MOST_HEADER_BYTES: Final = 1 << 24
@@ -110,10 +111,7 @@ def read_header(file: Input) -> AvroHeader:
 
 def same_columns(headers: Mapping[str, AvroHeader]) -> list[list[str]]:
     """Return the keys of files whose schemas have the same fields, together."""
-    groups: dict[str, list[str]] = {}
-    for key, header in headers.items():
-        groups.setdefault(json.dumps(header.schema["fields"], sort_keys=True), []).append(key)
-    return list(groups.values())
+    return list(group_by(headers, lambda key: json.dumps(headers[key].schema["fields"], sort_keys=True)).values())
 
 
 def columns_of(header: AvroHeader) -> tuple[AvroColumn, ...]:

@@ -19,6 +19,7 @@ from schemactl.engine.csv_header import SEPARATORS, read_header
 from schemactl.engine.input import UTF8, Input, open_input, read_head
 from schemactl.errors import Location, Problem
 from schemactl.examples import mask_examples
+from schemactl.grouping import group_by
 from schemactl.kernel.csv_rows import CsvRow, walk_rows
 from schemactl.kernel.parsing import DECODER
 from schemactl.kernel.partitions import BadRecord
@@ -97,9 +98,7 @@ def _reason(text: str, error: json.JSONDecodeError) -> str:
 def explain_bad_records(bad: Iterable[BadRecord], inputs: Iterable[Input]) -> list[Problem]:
     """Return the faults of records, which are sorted by place, and their places."""
     inputs_by_path = {file.path: file for file in inputs}
-    by_file: dict[str, list[BadRecord]] = {}
-    for record in bad:
-        by_file.setdefault(record.position.file, []).append(record)
+    by_file = group_by(bad, lambda record: record.position.file)
     return [problem for path, records in by_file.items() for problem in _explain(records, inputs_by_path.get(path))]
 
 

@@ -17,6 +17,7 @@ from schemactl.engine.input_formats import format_names, format_of_ending, unkno
 from schemactl.engine.input_warnings import warn_of_left_out, warn_of_partitions
 from schemactl.engine.store_listing import Listing, StoredObject, list_objects
 from schemactl.errors import InputError, Location
+from schemactl.grouping import group_by
 from schemactl.kernel.stores import is_store
 from schemactl.redaction import redact
 from schemactl.store.links import check_link, real_path
@@ -365,7 +366,4 @@ def _is_json(text: str) -> bool:
 
 def by_format(inputs: Iterable[Input]) -> dict[str, list[Input]]:
     """Group inputs by format, in order of first appearance."""
-    groups: dict[str, list[Input]] = {}
-    for file in inputs:
-        groups.setdefault(file.format, []).append(file)
-    return groups
+    return group_by(inputs, lambda file: file.format)

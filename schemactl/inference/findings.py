@@ -10,6 +10,7 @@ from itertools import combinations, count
 from typing import Final, TypeVar
 
 from schemactl.examples import Examples, examples_of, mask_examples
+from schemactl.grouping import group_by
 from schemactl.inference.classes import LIST, NULL, OBJECT, kind_of
 from schemactl.inference.evidence import ClassEvidence, Evidence, Position
 from schemactl.inference.relational import NO_PATH
@@ -204,11 +205,8 @@ def _collisions(resolution: Resolution) -> Iterator[tuple[tuple[str, str | None]
         if lists := _apart(paths):
             yield (table, None), lists
     for (table, column), paths in columns.items():
-        by_row: dict[Path, list[Path]] = {}
-        for path in paths:
-            by_row.setdefault(row_path(path), []).append(path)
         # Values of different lists meet in one row only if the lists themselves meet, which is reported above.
-        for together in by_row.values():
+        for together in group_by(paths, row_path).values():
             if values := _apart(together):
                 yield (table, column), values
 
@@ -315,9 +313,7 @@ def find_violations(
     if not violations:
         return ()
     by_column = ColumnEvidence(resolution, evidence)
-    columns_by_table: dict[str, list[Origin]] = {}
-    for origin in resolution.taken:
-        columns_by_table.setdefault(origin[0], []).append(origin)
+    columns_by_table = group_by(resolution.taken, lambda origin: origin[0])
     contracts = replace(before, tables={**resolution.schema.tables, **before.tables})
     return tuple(
         _find_violation(

@@ -139,9 +139,7 @@ def room_for(column: Properties, least: float, greatest: float) -> dict[str, Any
     match full.data_type:
         case DataType.BIGINT:
             bits, stored = bits_for(least, greatest), next((b for b in _BITS if full.precision <= b), full.precision)
-            if bits <= stored:
-                return {}
-            return {"data_type": str(full.data_type), "precision": bits}
+            return {} if bits <= stored else {"data_type": str(full.data_type), "precision": bits}
         case DataType.DECIMAL | DataType.WEI:
             scale = full.scale or 0
             whole = max(_whole_digits(least, scale), _whole_digits(greatest, scale))

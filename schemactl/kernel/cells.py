@@ -15,6 +15,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from schemactl.grouping import group_by
 from schemactl.kernel.splitting import BYTE_ORDER_MARK
 
 _QUOTE: Final = b'"'
@@ -207,9 +208,7 @@ def _with_unlike(
 ) -> tuple[list[pa.Array], pa.Array]:
     """Return all rows in order, and why some are bad: rows with a cell behind the last column."""
     width = len(layout.names)
-    rows_by_width: dict[int, list[Any]] = {}
-    for row in unlike:
-        rows_by_width.setdefault(row.actual_columns, []).append(row)
+    rows_by_width: dict[int, list[Any]] = group_by(unlike, lambda row: row.actual_columns)
     total = len(columns[0]) + len(unlike)
     parsed_rows = set(range(total)).difference(row.number - 1 for row in unlike)
     order = sorted(parsed_rows)

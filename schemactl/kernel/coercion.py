@@ -70,9 +70,7 @@ class Coercion:
         if cast_and_odd is None:
             return self._array_by_python(array)
         cast, odd = cast_and_odd
-        if odd is None:
-            return cast
-        return pc.coalesce(cast, self._array_by_python(odd))
+        return cast if odd is None else pc.coalesce(cast, self._array_by_python(odd))
 
     def _array_by_python(self, array: pa.Array) -> pa.Array:
         if array.null_count == len(array):

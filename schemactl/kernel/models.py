@@ -26,6 +26,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import BaseModel, RootModel, TypeAdapter, ValidationError
 
+from schemactl.grouping import group_by
 from schemactl.kernel.dispatch import ONE_TABLE, Dispatch, Piece, value_at
 from schemactl.kernel.ignored_keys import ignored_keys
 from schemactl.kernel.outcome import REJECTS_SCHEMA, FieldErrors, IgnoredKey, count_errors, name_of, path_of
@@ -277,9 +278,7 @@ class Validator:
 
     def _by_variant(self, piece: Piece, errors: list[list[ModelError]]) -> Iterator[RejectedDocuments]:
         """Yield rejected documents; documents that match no variant of a union belong to no table."""
-        groups: dict[bool, list[int]] = {}
-        for index, document in enumerate(piece.documents):
-            groups.setdefault(self._has_table(document), []).append(index)
+        groups = group_by(range(len(piece.documents)), lambda index: self._has_table(piece.documents[index]))
         for has_table, indexes in groups.items():
             table = piece.table if has_table else None
             rejected = piece.taken(indexes, table)

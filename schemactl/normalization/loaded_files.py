@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import chain
 from typing import Any
 
+from schemactl.grouping import group_by
 from schemactl.normalization.package import LedgerEntry
 
 
@@ -59,13 +61,9 @@ class FilesReport:
 
 def find_states(entries: Iterable[LedgerEntry]) -> tuple[LoadedFile, ...]:
     """Return the loaded files with the status of each, by path and by load time."""
-    by_path: dict[str, list[LedgerEntry]] = {}
-    for entry in entries:
-        by_path.setdefault(entry.file.path, []).append(entry)
-    files: list[LoadedFile] = []
-    for path in sorted(by_path):
-        files += _states_of(sorted(by_path[path], key=lambda entry: entry.order))
-    return tuple(files)
+    by_path = group_by(entries, lambda entry: entry.file.path)
+    ordered = (sorted(by_path[path], key=lambda entry: entry.order) for path in sorted(by_path))
+    return tuple(chain.from_iterable(map(_states_of, ordered)))
 
 
 def _states_of(entries: Sequence[LedgerEntry]) -> list[LoadedFile]:

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from schemactl.examples import mask_examples
+from schemactl.grouping import group_by
 from schemactl.inference.findings import mask_records
 from schemactl.inference.report import InferenceReport, SourceWarning, ViolationFinding, follow_reports
 from schemactl.inference.report import merge_reports as merge_inference_reports
@@ -202,10 +203,7 @@ def join_loads(reports: Sequence[NormalizeReport]) -> NormalizeReport:
 
 
 def _sum_tables(counts: Sequence[TableCounts]) -> Iterator[TableCounts]:
-    by_name: dict[str, list[TableCounts]] = {}
-    for table in counts:
-        by_name.setdefault(table.name, []).append(table)
-    for tables in by_name.values():
+    for tables in group_by(counts, lambda table: table.name).values():
         sums = {name: sum(getattr(table, name) for table in tables) for name in _COUNTS}
         yield replace(tables[-1], **sums, is_written=any(table.is_written for table in tables))
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from hashlib import sha256
+from operator import add
 from typing import Final
 
 from schemactl.inference.evidence import Position
@@ -101,13 +102,7 @@ class RowCounts:
     superseded: int = 0
 
     def __add__(self, other: RowCounts) -> RowCounts:
-        return RowCounts(
-            self.read + other.read,
-            self.rejected + other.rejected,
-            self.rejected_above + other.rejected_above,
-            self.values_rejected + other.values_rejected,
-            self.superseded + other.superseded,
-        )
+        return RowCounts(*map(add, astuple(self), astuple(other)))
 
     @property
     def loaded(self) -> int:

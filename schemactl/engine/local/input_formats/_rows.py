@@ -16,6 +16,7 @@ from schemactl.engine.parquet_faults import durations_in, unreadable_rows
 from schemactl.engine.parts import whole_file
 from schemactl.engine.stated_nulls import merge_nulls
 from schemactl.errors import InputError, Location
+from schemactl.grouping import group_by
 from schemactl.kernel.files import Form
 from schemactl.schema.paths import Path
 
@@ -80,10 +81,7 @@ def read_rows(files: Sequence[OpenedFile]) -> Iterator[LocalRows]:
     columns: tuple[SourceColumn, ...] | None = ()
     for opened in files:
         columns = None if columns is None else merge_columns(columns, opened.columns)
-    groups: dict[tuple[SourceColumn, ...], list[OpenedFile]] = {}
-    for opened in files:
-        groups.setdefault(opened.columns if columns is None else columns, []).append(opened)
-    for group_columns, group in groups.items():
+    for group_columns, group in group_by(files, lambda opened: opened.columns if columns is None else columns).items():
         nulls = merge_nulls([opened.contents.nulls or {} for opened in group])
         batch = LocalRows(tuple(opened.file for opened in group), group_columns, nulls)
         batch.warn_of_cuts()

@@ -13,11 +13,12 @@ import pyarrow.parquet as pq
 from schemactl.engine.input import Input
 from schemactl.engine.local.batches import LocalRows
 from schemactl.engine.local.columns import map_leaves, unsupported_type
-from schemactl.engine.local.input_formats._rows import FileContents, OpenedFile, open_files, read_rows
+from schemactl.engine.local.input_formats._rows import FileContents, open_files, read_rows
 from schemactl.engine.local.row_files import Container, open_parquet
 from schemactl.engine.parquet_faults import check_parquet_types
-from schemactl.engine.parquet_footers import ParquetFooter, footer_of
+from schemactl.engine.parquet_footers import footer_of
 from schemactl.engine.stated_nulls import stated_nulls
+from schemactl.grouping import group_by
 
 _VARIANT: Final = re.compile(r" group field_id=\S+ (?P<name>.+) \(Variant\(\d+\)\) \{$", re.MULTILINE)
 """The line of a variant in pyarrow's text of a schema, which is all that pyarrow says of it."""
@@ -25,10 +26,7 @@ _VARIANT: Final = re.compile(r" group field_id=\S+ (?P<name>.+) \(Variant\(\d+\)
 
 def read(inputs: Sequence[Input], _cores: int) -> Iterator[LocalRows]:
     """Yield the rows of all files together whose footers agree (``_rows.read_rows``)."""
-    groups: dict[ParquetFooter, list[OpenedFile]] = {}
-    for opened in open_files(inputs, _look_at):
-        groups.setdefault(footer_of(opened.contents.schema), []).append(opened)
-    for files in groups.values():
+    for files in group_by(open_files(inputs, _look_at), lambda opened: footer_of(opened.contents.schema)).values():
         yield from read_rows(files)
 
 

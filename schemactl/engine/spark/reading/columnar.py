@@ -13,6 +13,7 @@ from schemactl.engine.spark.batches import ColumnarRows, count_values
 from schemactl.engine.spark.places import FILE, Numbering
 from schemactl.engine.spark.sql import quoted
 from schemactl.engine.spark.types import NANOSECONDS
+from schemactl.grouping import group_by
 from schemactl.schema.paths import Path
 
 _NANOSECONDS = re.compile(r"\b(timestamp_[ln]tz)\(\d+\)")
@@ -36,9 +37,7 @@ def read_agreeing(
     except Exception as error:  # PySpark has no class for this type
         if "CANNOT_MERGE_SCHEMAS" not in str(error) or len(addresses) == 1:
             raise
-        by_columns: dict[tuple[tuple[str, str], ...], list[str]] = {}
-        for address in addresses:
-            by_columns.setdefault(tuple(described_columns(load(address))), []).append(address)
+        by_columns = group_by(addresses, lambda address: tuple(described_columns(load(address))))
         yield from ((load(*group), group) for group in by_columns.values())
     else:
         yield frame, addresses

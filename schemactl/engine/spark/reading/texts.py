@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 
 from schemactl.engine.input import UTF8, Input
 from schemactl.engine.spark.places import place_columns
+from schemactl.grouping import group_by
 
 
 def read_lines(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[DataFrame]:
@@ -45,10 +46,7 @@ def without_mark(text: Column) -> Column:
 
 def by_encoding(inputs: Sequence[Input]) -> dict[str, list[Input]]:
     """Return the inputs of each encoding."""
-    groups: dict[str, list[Input]] = {}
-    for file in inputs:
-        groups.setdefault(file.encoding, []).append(file)
-    return groups
+    return group_by(inputs, lambda file: file.encoding)
 
 
 def _read_decoded(spark: SparkSession, paths: list[str], encoding: str) -> DataFrame:
