@@ -7,14 +7,15 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.dialects.dialect import Dialect
+from sqlglot.errors import ParseError, SqlglotError, TokenError
+from sqlglot.tokenizer_core import Token
 
 from schemactl.type_systems.sql_types import readable
-
-if TYPE_CHECKING:
-    from sqlglot import exp
-    from sqlglot.dialects.dialect import Dialect
-    from sqlglot.tokenizer_core import Token
 
 _MYSQL: Final = frozenset(("mysql", "doris", "starrocks", "singlestore"))
 _POSTGRES: Final = frozenset(("postgres", "redshift", "materialize", "risingwave"))
@@ -91,8 +92,6 @@ def parse_statement(statement: Statement, name: str, dialect: Dialect) -> exp.Ex
     Raises:
         UnreadTable: sqlglot does not parse a statement that creates or alters a table.
     """
-    from sqlglot import exp
-
     tree: exp.Expr | None = None
     failure = UnreadTable("sqlglot does not read this statement", statement.line)
     if _MAY_DEFINE.match(statement.text):
@@ -120,9 +119,6 @@ def _hidden_table_line(statement: Statement, name: str) -> int | None:
 
     Routines are ignored because they may create tables themselves.
     """
-    import sqlglot
-    from sqlglot.errors import TokenError
-
     if not _OTHER_TABLE.search(statement.text) or _ROUTINE.match(statement.text):
         return None
     try:
@@ -138,9 +134,6 @@ def _hidden_table_line(statement: Statement, name: str) -> int | None:
 
 def tokens_of(statement: Statement, name: str) -> list[Token]:
     """Return the tokens of a statement that may define something; no tokens if sqlglot cannot tell them apart."""
-    import sqlglot
-    from sqlglot.errors import TokenError
-
     try:
         return sqlglot.tokenize(statement.sql, read=name) if _MAY_DEFINE.match(statement.text) else []
     except TokenError:
@@ -149,8 +142,6 @@ def tokens_of(statement: Statement, name: str) -> list[Token]:
 
 def _parse(statement: Statement, sql: str, name: str, dialect: Dialect) -> exp.Expr | None:
     """Return SQL of a statement as sqlglot reads it; None if it is more or less than one statement."""
-    from sqlglot.errors import ParseError, SqlglotError
-
     try:
         trees = [tree for tree in dialect.parse(readable(sql, name)) if tree is not None]
     except ParseError as error:
@@ -201,8 +192,6 @@ def _parse_known_columns(statement: Statement, name: str, dialect: Dialect) -> t
 
 def _parse_columns(statement: Statement, name: str, dialect: Dialect) -> exp.Create | None:
     """Return CREATE TABLE with all clauses after its columns as one property; None if the columns cannot be parsed."""
-    from sqlglot import exp
-
     if (parts := _split_columns(statement, name)) is None:
         return None
     start, columns, clauses = parts

@@ -8,16 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+
+from sqlglot import exp
 
 from schemactl.errors import InputError, Location
 from schemactl.formats._fields import Codec, losses_of
 from schemactl.formats._losses import Loss
 from schemactl.formats._tables import Record, record
 from schemactl.type_systems.sql_fields import field_of_type, implied_by, kind_of, read_options, spell, spell_type
-
-if TYPE_CHECKING:
-    from sqlglot import exp
 
 _LAYOUT: Final = {
     "PartitionedByProperty": "partition", "ClusterProperty": "cluster", "DistKeyProperty": "cluster",
@@ -66,8 +65,6 @@ def read_tables(
     The statements have their location for losses in ``meta["place"]``. The hints are by table of each column, and under
     None of the table.
     """
-    from sqlglot import exp
-
     tables: dict[str, _Table] = {}
     losses: list[Loss] = []
 
@@ -106,16 +103,12 @@ def _is_table(statement: exp.Create | exp.Alter) -> bool:
 
 def _altered_table(statement: exp.Expr) -> str:
     """Return the name of the table that a statement comments on or alters; empty if it does neither."""
-    from sqlglot import exp
-
     target = statement.this if isinstance(statement, exp.Alter | exp.Comment) else None
     return str(target.table if isinstance(target, exp.Column) else target.name if isinstance(target, exp.Table) else "")
 
 
 def _copied_table(created: exp.Create) -> exp.Table | None:
     """Return the table that ``LIKE`` or ``CLONE`` names; None if it creates no copy."""
-    from sqlglot import exp
-
     for clause in (created.args.get("clone"), *(created.args.get("properties") or ())):
         if isinstance(clause, exp.Clone | exp.LikeProperty) and isinstance(clause.this, exp.Table):
             return clause.this
@@ -124,8 +117,6 @@ def _copied_table(created: exp.Create) -> exp.Table | None:
 
 def _spelled(node: Any, dialect: str) -> str:
     """Return a node, a list of nodes or an option of sqlglot's as SQL."""
-    from sqlglot import exp
-
     if isinstance(node, exp.Expression):
         return spell(node, dialect)
     return ", ".join(_spelled(item, dialect) for item in node) if isinstance(node, list) else str(node)
@@ -133,8 +124,6 @@ def _spelled(node: Any, dialect: str) -> str:
 
 def _unread_args(node: exp.Expression, *read: str) -> Iterator[tuple[str, Any]]:
     """Yield the unread arguments of a node that contain information."""
-    from sqlglot import exp
-
     for key, value in node.args.items():
         if isinstance(value, exp.IndexParameters) and not any(value.args.values()):
             continue
@@ -160,8 +149,6 @@ class _Table:
 
     def define(self, created: exp.Create) -> None:
         """Read CREATE TABLE."""
-        from sqlglot import exp
-
         schema = created.this
         table_node = schema.this if isinstance(schema, exp.Schema) else schema
         self._dataset = table_node.db
@@ -202,8 +189,6 @@ class _Table:
     # Clauses of the table
 
     def _clause(self, clause: exp.Expression) -> None:
-        from sqlglot import exp
-
         match clause:
             case exp.SchemaCommentProperty():
                 self._note = clause.this.name
@@ -254,8 +239,6 @@ class _Table:
 
     def _lay_out(self, clause: exp.Expression, hint: str) -> None:
         """Read partitions, clusters or an order of plain columns; report any other clause as lost."""
-        from sqlglot import exp
-
         inner = clause.this
         for column in inner.expressions if isinstance(inner, exp.Schema) else ():
             if isinstance(column, exp.ColumnDef):  # Hive defines columns there
@@ -284,8 +267,6 @@ class _Table:
         return native
 
     def _constrain_column(self, name: str, native: dict[str, Any], constraint: exp.Expr) -> None:
-        from sqlglot import exp
-
         match constraint:
             case exp.NotNullColumnConstraint():
                 native["not_null"] = not constraint.args.get("allow_null")
@@ -313,8 +294,6 @@ class _Table:
     # Constraints of the table
 
     def _constrain(self, constraint: exp.Expression) -> None:
-        from sqlglot import exp
-
         match constraint:
             case exp.Constraint(expressions=[exp.PrimaryKeyColumnConstraint() as key, clustered, *others]) if (
                 columns := _clustered_columns(clustered)
@@ -354,15 +333,11 @@ class _Table:
 
     def _only_column(self, columns: Any) -> str | None:
         """Return the name of the only column of a unique constraint; None if it has several, or an expression."""
-        from sqlglot import exp
-
         inner = columns.expressions if isinstance(columns, exp.Schema) else _clustered_columns(columns) or ()
         names = _columns_in(inner[0]) if len(inner) == 1 else None
         return names[0] if names and names[0] in self.natives else None
 
     def _refer(self, columns: list[str], reference: exp.Reference) -> None:
-        from sqlglot import exp
-
         target = reference.this
         other_columns = [column.name for column in target.expressions] if isinstance(target, exp.Schema) else None
         table = target.this if isinstance(target, exp.Schema) else target
@@ -389,8 +364,6 @@ class _Table:
 
     def alter(self, statement: exp.Alter) -> None:
         """Read the columns and constraints that ALTER TABLE adds, and which columns take nulls; the rest is lost."""
-        from sqlglot import exp
-
         is_lost = any(_unread_args(statement, "this", "kind", "exists", "only", "check", "actions", "options"))
         actions = (*(statement.args.get("actions") or ()), *(statement.args.get("options") or ()))
         lists = (action.expressions if isinstance(action, exp.Schema) else [action] for action in actions)
@@ -440,16 +413,12 @@ class _Table:
 
 def _clustered_columns(constraint: Any) -> list[exp.Expression] | None:
     """Return the columns of SQL Server's ``CLUSTERED (a ASC)``; None if it is something else."""
-    from sqlglot import exp
-
     kinds = (exp.ClusteredColumnConstraint, exp.NonClusteredColumnConstraint)
     return constraint.this if isinstance(constraint, kinds) and isinstance(constraint.this, list) else None
 
 
 def _columns_in(node: exp.Expression) -> list[str] | None:
     """Return the columns that a clause names, a time also by its day; None if it contains more than names."""
-    from sqlglot import exp
-
     nodes: Sequence[exp.Expression]
     match node:
         case exp.Identifier() | exp.Column() | exp.ColumnDef():

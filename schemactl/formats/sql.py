@@ -15,15 +15,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from schemactl.errors import InputError, Location
 from schemactl.formats import _tables
-from schemactl.formats._ddl_statements import (
-    Statement,
-    UnreadTable,
-    parse_definition,
-    parse_statement,
-    split_statements,
-    tokens_of,
-)
-from schemactl.formats._ddl_tables import read_tables
 from schemactl.formats._fields import Codec
 from schemactl.formats._losses import Document, Loss, losses_between
 from schemactl.formats._relations import REFERENCE, references_of
@@ -41,6 +32,8 @@ from schemactl.type_systems.sql_types import UPPER_CASE
 if TYPE_CHECKING:
     from sqlglot import exp
     from sqlglot.dialects.dialect import Dialect as Sqlglot
+
+    from schemactl.formats._ddl_statements import Statement
 
 ENDINGS: Final = (".sql", ".ddl")
 DEFAULT: Final = "postgres"
@@ -144,6 +137,9 @@ class SqlDialect:
         from sqlglot import exp
         from sqlglot.dialects.dialect import Dialect as Sqlglot
 
+        from schemactl.formats._ddl_statements import UnreadTable, parse_statement, split_statements
+        from schemactl.formats._ddl_tables import read_tables
+
         dialect = Sqlglot.get_or_raise(self.name)
         dialect.SUPPORTS_USER_DEFINED_TYPES = True  # A type that is not known is a loss, and no error.
         statements = list(split_statements(text, self.name, dialect))
@@ -181,6 +177,9 @@ class SqlDialect:
         """
         from sqlglot.dialects.dialect import Dialect as Sqlglot
 
+        from schemactl.formats._ddl_statements import parse_definition
+        from schemactl.formats._ddl_tables import read_tables
+
         dialect = Sqlglot.get_or_raise(self.name)
         trees, losses = [], []
         for table, sql in definitions:
@@ -212,6 +211,8 @@ class SqlDialect:
         dialects keep names as spelled.
         """
         from sqlglot.dialects.dialect import NormalizationStrategy as Folding
+
+        from schemactl.formats._ddl_statements import tokens_of
 
         normalize, text = naming.normalize_identifier, statement.sql
         if dialect.normalization_strategy not in (Folding.LOWERCASE, Folding.UPPERCASE) or normalize("A") != "a":
@@ -359,6 +360,8 @@ class SqlDialect:
 
     def _hints_in(self, statement: Statement, path: str) -> Iterator[tuple[bool, str | None, Any]]:
         """Yield whether a comment is of the schema, the column that it is of, and the hints in it."""
+        from schemactl.formats._ddl_statements import tokens_of
+
         for token in tokens_of(statement, self.name) if HINTS in statement.sql else ():
             for comment in filter(None, map(_STATED.match, token.comments)):
                 try:
