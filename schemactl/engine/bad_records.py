@@ -340,10 +340,10 @@ def _in_rows(file: Input, records: Iterable[BadRecord]) -> dict[int, Problem]:
     separator = first.separator
     problems: dict[int, Problem] = {}
     with _open(file, newline=first.line_end or None) as opened:
-        if first.is_stated:
+        if first.sets_separator:
             opened.readline()
         header: CsvRow | None = None
-        for row in walk_rows(opened, separator, 1 + first.is_stated):
+        for row in walk_rows(opened, separator, 1 + first.sets_separator):
             header = header or row
             is_too_long = row.cells > header.cells and all(cell.is_harmless for cell in row.broken)
             if row.row in records_by_row and is_too_long and _is_of(row, records_by_row[row.row], separator):

@@ -18,7 +18,7 @@ _HEADER_END = re.compile(
     # A quote opens a name only at its beginning.
     r'(?P<row>(?:(?:\A|(?<=[,;\t|]))"(?:[^"]|"")*+"|[^"\r\n]|(?<=[^,;\t|])")*+)(?P<end>\r\n|\n|\r)'
 )
-_STATED_SEPARATOR = re.compile(r'"?sep=(?P<separator>[^"\r\n])"?(?:\r\n|\n|\r)', re.IGNORECASE)
+_SEPARATOR_LINE = re.compile(r'"?sep=(?P<separator>[^"\r\n])"?(?:\r\n|\n|\r)', re.IGNORECASE)
 """A line before the header that sets the separator, a convention of Excel."""
 _LINE_END = re.compile(r"(?P<row>[^\r\n]*)(?P<end>\r\n|\n|\r)")
 
@@ -28,14 +28,14 @@ class CsvHeader:
     """The first lines of a file.
 
     Attributes:
-        is_stated: whether a line before the header sets the separator.
+        sets_separator: whether a line before the header sets the separator.
         is_record: whether the first row is a record, and columns have no names.
         row: the header, whose quoted names may hold line breaks.
         line_end: the line end of the header, if any.
     """
 
     separator: str
-    is_stated: bool
+    sets_separator: bool
     row: str
     line_end: str
     is_record: bool = False
@@ -50,7 +50,7 @@ class CsvHeader:
 
     @property
     def skipped_lines(self) -> int:
-        return int(self.is_stated)
+        return int(self.sets_separator)
 
 
 def read_header(text: str, separator: str | None = None, has_header: bool | None = None) -> CsvHeader:
@@ -62,9 +62,9 @@ def read_header(text: str, separator: str | None = None, has_header: bool | None
     >>> read_header('sep=|\nid|name\n').cells()
     ['id', 'name']
     >>> read_header('a,"b\nc"\r\n1,2\r\n')
-    CsvHeader(separator=',', is_stated=False, row='a,"b\nc"', line_end='\r\n', is_record=False)
+    CsvHeader(separator=',', sets_separator=False, row='a,"b\nc"', line_end='\r\n', is_record=False)
     """
-    separator_line = _STATED_SEPARATOR.match(text)
+    separator_line = _SEPARATOR_LINE.match(text)
     text = (text[separator_line.end() :] if separator_line else text).lstrip("\r\n")
     end = _HEADER_END.match(text) or _LINE_END.match(text)
     row, line_end = (end["row"], end["end"]) if end else (text, "")

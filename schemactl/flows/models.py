@@ -92,7 +92,7 @@ def find_model(reference: str, contract: str | None) -> CallModel:
     variants = variants_of(model)
     default = contract_of(model)
     full = _in_full(contract, default)
-    is_stated = contract is not None and "columns" in _named(contract, default)
+    overrides_models = contract is not None and "columns" in _named(contract, default)
     modes_by_extra = {
         "forbid": (Mode.FREEZE, Mode.DISCARD_ROW),
         "allow": (Mode.EVOLVE,),
@@ -100,14 +100,14 @@ def find_model(reference: str, contract: str | None) -> CallModel:
     }
     for checked_model in (model, *(dict.fromkeys(variants.models.values()) if variants else ())):
         extra, location = extra_of(checked_model), reference if checked_model is model else checked_model.__name__
-        if is_stated and extra and full["columns"] not in modes_by_extra[extra]:
+        if overrides_models and extra and full["columns"] not in modes_by_extra[extra]:
             message = f"the contract `columns={full['columns']}` overrides `extra={extra!r}` of `{location}`"
             warnings.warn(CommandWarning(message), stacklevel=2)
     if full["data_type"] == Mode.DISCARD_VALUE:
         hint = "use `data_type=discard_row` to reject such rows, or `data_type=evolve` to load them unchanged"
         raise InputError("a model cannot discard single values (`data_type=discard_value`)", hint=hint)
     source = ModelSource(module.__name__, name, _source_of(module))
-    task = ModelTask(source, Mode(full["columns"]), Mode(full["data_type"]), is_stated)
+    task = ModelTask(source, Mode(full["columns"]), Mode(full["data_type"]), overrides_models)
     if variants is None:
         return CallModel(reference, task, _table_model(model, full))
     tables = {

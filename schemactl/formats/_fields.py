@@ -19,7 +19,7 @@ from schemactl.schema.nested_types import FIELDS, SPARK_TYPE
 from schemactl.schema.types import Column, DataType
 from schemactl.schema.validation import check_column
 from schemactl.type_systems.arrow_types import restate
-from schemactl.type_systems.fields import HINTS, Field, beside, field_of, joined, properties_of, unread_facts
+from schemactl.type_systems.fields import HINTS, Field, field_of, joined, properties_of, properties_to_add, unread_facts
 
 _TYPE: Final = frozenset(("data_type", "precision", "scale", "timezone", SPARK_TYPE, FIELDS, NESTED_TYPE))
 
@@ -35,7 +35,7 @@ class Codec(Generic[Native]):
 
     def hints(self, field: Field) -> dict[str, Any]:
         """Return the properties of a column that its native form lacks."""
-        return beside(field.properties, properties_of(self.read(field.name, self.write(field))))
+        return properties_to_add(field.properties, properties_of(self.read(field.name, self.write(field))))
 
     def restored(self, name: str, native: Native, hints: Any, path: str) -> dict[str, Any]:
         """Return the properties of a column from its native form and the hints next to it.

@@ -14,7 +14,7 @@ from schemactl.schema.structure import NameLimits
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Properties, Schema, Table
 from schemactl.schema.validation import check
-from schemactl.type_systems.fields import Field, beside, joined, note, plain_properties
+from schemactl.type_systems.fields import Field, joined, note, plain_properties, properties_to_add
 
 LOGICAL_NAME: Final = "x-logical-name"
 """The hint with the logical name of a table or column in a contract or in dbt, if it differs from the database."""
@@ -26,7 +26,7 @@ def logical_name(of: Table | Field) -> str:
     return name if isinstance(name, str) and name else of.name
 
 
-def beside_physical(name: str, physical: str) -> dict[str, str]:
+def logical_hint(name: str, physical: str) -> dict[str, str]:
     """Return the hint with a logical name; empty if both names are equal."""
     return {} if name == physical else {LOGICAL_NAME: name}
 
@@ -39,7 +39,7 @@ def table_properties(name: str, description: Any) -> dict[str, Any]:
 def table_hints(table: Table, native: Properties | None = None) -> dict[str, Any]:
     """Return the hints of a table that its name and description, or its native properties, do not cover."""
     native_properties = table_properties(table.name, table.properties.get("description"))
-    return beside(plain_properties(table.properties), native_properties if native is None else native)
+    return properties_to_add(plain_properties(table.properties), native_properties if native is None else native)
 
 
 def file_table_name(path: str) -> str:
@@ -58,7 +58,7 @@ def file_hints(table: Table, schema: Schema, columns: Mapping[str, Any] | None =
 def schema_hints(schema: Schema) -> dict[str, Any]:
     """Return the schema-level properties that differ from every new schema."""
     names = schema.normalizers.get("names") or "snake_case"
-    hints = beside(_sections(schema), _sections(new_schema(schema.name, names)))
+    hints = properties_to_add(_sections(schema), _sections(new_schema(schema.name, names)))
     return hints if names == "snake_case" else {**hints, "normalizers": dict(schema.normalizers)}
 
 

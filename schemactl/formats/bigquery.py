@@ -112,9 +112,9 @@ def read(text: str, path: str, naming: Naming | None = None) -> Document:
         raise source.refuse("this is not a BigQuery table schema", 0, "a list of fields with `name` and `type`")
     check_shape(source, tree, _SHAPES, "table")
     table = root if isinstance(root, list) or "fields" in root else root["schema"]
-    stated_fields = table if isinstance(table, list) else table["fields"]
+    native_fields = table if isinstance(table, list) else table["fields"]
     name = file_table_name(path)
-    fields = [_read(native_field["name"], native_field) for native_field in stated_fields]
+    fields = [_read(native_field["name"], native_field) for native_field in native_fields]
     columns = tuple((field.name, plain_properties(properties_of(field))) for field in fields)
     schema = schema_of([record(name, columns, None, None)], None, path, naming)
     return Document(schema, tuple(losses_of(fields, name)))

@@ -31,8 +31,8 @@ from schemactl.formats._losses import Document, Loss
 from schemactl.formats._shapes import TEXT, Shape, Shapes, check_shape
 from schemactl.formats._tables import (
     Record,
-    beside_physical,
     data_tables,
+    logical_hint,
     logical_name,
     record,
     schema_hints,
@@ -176,7 +176,7 @@ class DbtFile:
             hints = map_texts(hint_item(codec.hints(field), "meta"), escape_jinja)
             columns.append({**map_texts({"name": field.name, **native}, escape_jinja), **own_tests, **hints})
         name, described = logical_name(table), note(table.properties.get("description"))
-        native = {**table_properties(table.name, described.get("description")), **beside_physical(name, table.name)}
+        native = {**table_properties(table.name, described.get("description")), **logical_hint(name, table.name)}
         head = {"name": name, **({"identifier": table.name} if name != table.name else {}), **described}
         head |= hint_item(table_hints(table, native), "meta")
         return {**map_texts(head, escape_jinja), "columns": columns}
@@ -264,7 +264,7 @@ class DbtFile:
         if mapping(mapping(native.get("config")).get("contract")).get("enforced") is True:
             properties |= {"schema_contract": {"columns": "freeze", "data_type": "freeze"}, CONTRACT_SIZES: "evolve"}
         if relation.version is None:
-            properties |= beside_physical(relation.name, relation.table)
+            properties |= logical_hint(relation.name, relation.table)
         losses += [*_losses(relation, natives), *losses_of(fields, relation.table), *relation.losses]
         table = record(relation.table, columns, native.get("description"), _meta(native).get(HINTS), **properties)
         return table, losses

@@ -88,7 +88,7 @@ def _of_column(column: Column) -> Iterator[tuple[str, dict[str, Any]]]:
     limits = {word: properties.get(hint) for word, hint in (("min_value", "x-minimum"), ("max_value", "x-maximum"))}
     if column.data_type is DataType.BIGINT and properties.get("precision") in (8, 16, 32):
         most = 2 ** (properties["precision"] - 1)
-        stated_limits = {key: limit for key, limit in limits.items() if limit is not None}
-        limits = {"min_value": -most, "max_value": most - 1, **stated_limits}
+        known_limits = {key: limit for key, limit in limits.items() if limit is not None}
+        limits = {"min_value": -most, "max_value": most - 1, **known_limits}
     if bounds := {key: limit for key, limit in limits.items() if isinstance(limit, int | float)}:
         yield "values_to_be_between", bounds

@@ -139,15 +139,15 @@ class _Numbers:
     """Numbers the fields of a table and all nested fields: by ``x-id`` if it is unique, or else in order."""
 
     def __init__(self, fields: list[Field]) -> None:
-        counts = Counter(number for field in fields for number in _stated_numbers(field))
-        self._stated = {number for number, times in counts.items() if times == 1}
+        counts = Counter(number for field in fields for number in _declared_ids(field))
+        self._ids = {number for number, times in counts.items() if times == 1}
         self._free = (number for number in count(1) if number not in counts)
-        self.last = max(self._stated, default=0)
+        self.last = max(self._ids, default=0)
 
     def of(self, field: Field) -> int:
         """Return the number of a field."""
         number = field.properties.get("x-id")
-        return number if type(number) is int and number in self._stated else self.next()
+        return number if type(number) is int and number in self._ids else self.next()
 
     def next(self) -> int:
         """Return a number that no field has."""
@@ -156,12 +156,12 @@ class _Numbers:
         return number
 
 
-def _stated_numbers(field: Field) -> Iterator[int]:
+def _declared_ids(field: Field) -> Iterator[int]:
     number = field.properties.get("x-id")
     if type(number) is int and number > 0:
         yield number
     for inner in (*field.fields, *filter(None, (field.element, field.values))):
-        yield from _stated_numbers(inner)
+        yield from _declared_ids(inner)
 
 
 def _numbered(native: Any, field: Field, numbers: _Numbers) -> Any:

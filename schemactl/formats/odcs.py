@@ -16,8 +16,8 @@ from schemactl.formats._losses import Document, Loss
 from schemactl.formats._shapes import TEXT, Shape, Shapes, check_shape
 from schemactl.formats._tables import (
     Record,
-    beside_physical,
     data_tables,
+    logical_hint,
     logical_name,
     record,
     schema_hints,
@@ -124,7 +124,7 @@ def _table(table: Table) -> dict[str, Any]:
         for word, hint in _SAME_OF_TABLES.items()
         if _is_valid(word, table.properties.get(hint))
     }
-    native = {**table_properties(table.name, description), **beside_physical(logical_name(table), table.name)}
+    native = {**table_properties(table.name, description), **logical_hint(logical_name(table), table.name)}
     native |= {_SAME[word]: value for word, value in same.items()}
     return {
         **_names(table),
@@ -204,7 +204,7 @@ def _record(table: dict[str, Any], path: str) -> Record:
         columns.append((name, CODEC.restored(name, field_native, _hints(native), path)))
     name = _table_name(table)
     properties = {hint: table[word] for word, hint in _SAME_OF_TABLES.items() if _is_valid(word, table.get(word))}
-    properties |= beside_physical(table["name"], name)
+    properties |= logical_hint(table["name"], name)
     return record(name, columns, table.get("description"), _hints(table), **properties)
 
 
@@ -222,7 +222,7 @@ def _table_name(table: dict[str, Any]) -> str:
 
 def _read(name: str, native: dict[str, Any]) -> Field:
     properties: dict[str, Any] = {"nullable": native.get("required") is not True}
-    properties |= beside_physical(native.get("name", name), name)
+    properties |= logical_hint(native.get("name", name), name)
     flags = {"primaryKey": "primary_key", "unique": "unique", "partitioned": "partition"}
     properties |= {hint: True for word, hint in flags.items() if native.get(word) is True}
     properties |= {hint: native[word] for word, hint in _SAME.items() if _is_valid(word, native.get(word))}

@@ -39,8 +39,8 @@ def losses(schema: Schema) -> tuple[Loss, ...]:
         for field in fields_of(table):
             if field.properties.get("data_type") and _type(write_field(field)["type"]) is None:
                 names = ("data_type", SPARK_TYPE, NESTED_TYPE)
-                stated_type = {key: field.properties[key] for key in names if key in field.properties}
-                losses.append(Loss(f"{table.name}.{field.name}", "type", stated_type, {}))
+                type_properties = {key: field.properties[key] for key in names if key in field.properties}
+                losses.append(Loss(f"{table.name}.{field.name}", "type", type_properties, {}))
     return tuple(losses)
 
 

@@ -31,7 +31,7 @@ _MOST_NAMES: Final = 3
 _LONG_LIST: Final = 10
 """Objects of a list per document, on average, from which on it is long."""
 
-_MOST_BESIDE: Final = 10
+_MOST_OTHER_PATHS: Final = 10
 """The most values next to a long list in a document that is little more than this list."""
 
 
@@ -114,15 +114,15 @@ def suggest_selection(before: Schema, evidence: Evidence) -> Iterator[str]:
     if len(lists) != 1:
         return
     path = lists[0]
-    beside = [
+    other_paths = [
         other
         for other, classes in evidence.paths.items()
         if other and other[: len(path)] != path and other != path[: len(other)] and classes.keys() - {OBJECT}
     ]
-    if len(beside) <= _MOST_BESIDE:
+    if len(other_paths) <= _MOST_OTHER_PATHS:
         text = RecordSelection(path).text
         subject = "the document has" if evidence.documents == 1 else "each document has"
-        keys = ",".join(".".join(map(str, other)) for other in beside if ELEMENT not in other)
+        keys = ",".join(".".join(map(str, other)) for other in other_paths if ELEMENT not in other)
         keep = f"; add keys next to it with `--keep {keys}`" if keys else ""
         yield f"{subject} one long list, `{text}`, and little else: `--records {text}` makes its elements rows{keep}"
 

@@ -46,11 +46,11 @@ class ColumnEvidence:
         self.evidence = evidence
         self.bases = variant_bases(resolution.schema)
         # Columns that take values of declared types, by table and path.
-        self._of_stated: dict[tuple[str, Path], list[Origin]] = {}
+        self._declared_columns: dict[tuple[str, Path], list[Origin]] = {}
         for origin, taken_classes in resolution.taken.items():
             for path, name in taken_classes:
                 if name == DECLARED:
-                    self._of_stated.setdefault((origin[0], path), []).append(origin)
+                    self._declared_columns.setdefault((origin[0], path), []).append(origin)
         self._totals: Counter[tuple[str, Path]] = Counter()
         for origin in resolution.taken:
             for path, _, of_class in self._taken(origin):
@@ -85,7 +85,7 @@ class ColumnEvidence:
         """Return whether values of a declared type go to this column rather than to its base or variants."""
         if name not in _DATA_TYPES:
             return False
-        columns = self._of_stated[origin[0], path]
+        columns = self._declared_columns[origin[0], path]
         value = DeclaredValue({"data_type": name})
         fitting_columns = (column for column in columns if fits(value, self._type_of(column)))
         # Base columns come first; variants only take values of their data type.

@@ -63,8 +63,8 @@ def documents_of_declared(evidence: Evidence) -> list[dict[str, Any]]:
     """
     documents: list[dict[str, Any]] = []
     declared = []
-    for path, stated_column in evidence.declared.items():
-        column, counted = _of_column(stated_column), evidence.counted.get(path, {})
+    for path, declared_column in evidence.declared.items():
+        column, counted = _of_column(declared_column), evidence.counted.get(path, {})
         first_null = counted[NULL].first if NULL in counted else None
         declared.append((path, DeclaredValue(column, room=_room(column, counted), first_null=first_null)))
     narrower = [
@@ -173,25 +173,25 @@ def variant_bases(schema: Schema) -> dict[Origin, str]:
     naming = naming_of(schema)
     bases: dict[Origin, str] = {}
     for table in schema.tables.values():
-        beside = _variants_beside(table, naming)
-        for variant in beside:
+        extended = _extended_columns(table, naming)
+        for variant in extended:
             base = variant
-            while base in beside:
-                base = beside[base]
+            while base in extended:
+                base = extended[base]
             bases[table.name, variant] = base
     return bases
 
 
-def _variants_beside(table: Table, naming: Naming) -> dict[str, str]:
+def _extended_columns(table: Table, naming: Naming) -> dict[str, str]:
     """Return for each variant of a table the column, or variant, whose name it extends."""
     variants = {column.name for column in table.columns.values() if column.is_variant}
     if not variants:
         return {}
-    beside: dict[str, str] = {}
+    extended: dict[str, str] = {}
     for name in table.columns:
         for variant in {naming.shorten_fragments(name, ending) for ending in VARIANT_ENDINGS} & variants - {name}:
-            beside.setdefault(variant, name)
-    return beside
+            extended.setdefault(variant, name)
+    return extended
 
 
 def resolve(  # noqa: PLR0913 - each of them changes what data becomes

@@ -101,13 +101,13 @@ class ModelTask:
     Attributes:
         columns: the treatment of keys that the model does not know.
         data_type: the treatment of values that the model rejects; ``evolve`` accepts all values.
-        is_stated: whether the call sets ``columns``, which then overrides all models within the model.
+        overrides_models: whether the call sets ``columns``, which then overrides all models within the model.
     """
 
     source: ModelSource
     columns: Mode
     data_type: Mode
-    is_stated: bool = False
+    overrides_models: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +179,7 @@ class Validator:
         self._variants = None if variants is None else (variants.key, frozenset(variants.models))
         extra = _EXTRA.get(task.columns, "forbid")
         # A model with the same setting is not changed: its variants and inner models may have other settings.
-        is_declared = not task.is_stated and extra == (extra_of(model) or "ignore")
+        is_declared = not task.overrides_models and extra == (extra_of(model) or "ignore")
         self._extra: Any = None if is_declared else extra
         self._known = [key for _, key in _dumped_keys(model)]
         models = {"": model} if variants is None else variants.models

@@ -175,7 +175,7 @@ def _item_facts(path: str, item: Field, field: Field) -> Iterator[UnreadFact]:
     of_type = _nested(item.name, _type_of(item), None).properties
     reported = {word for word, *_ in (*item.unread, *field.unread)}
     reported |= {"precision", "scale"} if "type" in reported else set()
-    for key, value in beside(plain_properties(item.properties), of_type).items():
+    for key, value in properties_to_add(plain_properties(item.properties), of_type).items():
         # Whether items are null is nothing of the type. Protocol Buffers have hints of the field for enums in it.
         is_kept = key in field.properties or (key == "x-enum" and "x-proto-enum" in field.properties)
         if value is not None and key != "nullable" and key not in reported and not is_kept:
@@ -224,7 +224,7 @@ def _notes(field: Field) -> dict[str, Any]:
         declared = plain_properties(child.properties)
         if declared.get("nullable") is True:
             del declared["nullable"]
-        own_notes = beside(declared, _nested(child.name, _type_of(child), None).properties)
+        own_notes = properties_to_add(declared, _nested(child.name, _type_of(child), None).properties)
         nested_notes = _notes(child)
         if own_notes or nested_notes:
             notes_by_field[child.name] = {**own_notes, **({"fields": nested_notes} if nested_notes else {})}
@@ -241,12 +241,12 @@ def _type_of(field: Field) -> NestedType:
     return nested_types.leaf_of(field.properties, keeps_sizes=True)
 
 
-def beside(properties: Properties, native: Properties) -> dict[str, Any]:
+def properties_to_add(properties: Properties, native: Properties) -> dict[str, Any]:
     """Return the properties to add to native ones to get ``properties``; null removes a property."""
     more = {key: value for key, value in properties.items() if key not in native or native[key] != value}
     return {**more, **{key: None for key in native if key not in properties}}
 
 
 def joined(native: Properties, more: Properties) -> dict[str, Any]:
-    """Return native properties with the result of ``beside``."""
+    """Return native properties with the result of ``properties_to_add``."""
     return {key: value for key, value in {**native, **more}.items() if value is not None}

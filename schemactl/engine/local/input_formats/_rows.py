@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from schemactl.engine.declared_nulls import merge_nulls
 from schemactl.engine.input import Input
 from schemactl.engine.input_warnings import warn_of_durations
 from schemactl.engine.local.batches import LocalRows
@@ -14,7 +15,6 @@ from schemactl.engine.local.columns import SourceColumn, merge_columns, source_c
 from schemactl.engine.local.row_files import Container, RowFile
 from schemactl.engine.parquet_faults import durations_in, unreadable_rows
 from schemactl.engine.parts import whole_file
-from schemactl.engine.stated_nulls import merge_nulls
 from schemactl.errors import InputError, Location
 from schemactl.grouping import group_by
 from schemactl.kernel.files import Form

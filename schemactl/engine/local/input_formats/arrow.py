@@ -8,12 +8,12 @@ from functools import partial
 import pyarrow as pa
 import pyarrow.types as is_a
 
+from schemactl.engine.declared_nulls import declared_nulls
 from schemactl.engine.input import Input
 from schemactl.engine.local.batches import LocalRows
 from schemactl.engine.local.columns import map_leaves
 from schemactl.engine.local.input_formats._rows import FileContents, open_files, read_rows
 from schemactl.engine.local.row_files import Container
-from schemactl.engine.stated_nulls import stated_nulls
 from schemactl.errors import InputError
 from schemactl.kernel.opening import random_access
 
@@ -39,7 +39,7 @@ def _count(container: Container, schema: pa.Schema, batches: Iterable[pa.RecordB
     """Count rows and search for nulls, because Arrow does not enforce the nullability in a schema."""
     for column_field in schema:
         map_leaves(column_field, partial(_check_type, column_field.name))
-    nulls, row_count = stated_nulls(schema), 0
+    nulls, row_count = declared_nulls(schema), 0
     for batch in batches:
         row_count += batch.num_rows
         for field, column in zip(schema, batch.columns, strict=True):

@@ -10,6 +10,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from schemactl.engine.declared_nulls import declared_nulls
 from schemactl.engine.input import Input
 from schemactl.engine.local.batches import LocalRows
 from schemactl.engine.local.columns import map_leaves, unsupported_type
@@ -17,7 +18,6 @@ from schemactl.engine.local.input_formats._rows import FileContents, open_files,
 from schemactl.engine.local.row_files import Container, open_parquet
 from schemactl.engine.parquet_faults import check_parquet_types
 from schemactl.engine.parquet_footers import footer_of
-from schemactl.engine.stated_nulls import stated_nulls
 from schemactl.grouping import group_by
 
 _VARIANT: Final = re.compile(r" group field_id=\S+ (?P<name>.+) \(Variant\(\d+\)\) \{$", re.MULTILINE)
@@ -34,7 +34,7 @@ def _look_at(path: str) -> FileContents:
     with open_parquet(path) as opened:
         check_parquet_types(opened.schema, path)
         _check_spark_types(opened)
-        schema, nulls = _in_utc(opened.schema_arrow, opened.schema), stated_nulls(opened.schema_arrow)
+        schema, nulls = _in_utc(opened.schema_arrow, opened.schema), declared_nulls(opened.schema_arrow)
         groups = [opened.metadata.row_group(number) for number in range(opened.num_row_groups)]
     counts = {number: group.num_rows for number, group in enumerate(groups)}
     sizes = {number: group.total_byte_size for number, group in enumerate(groups)}

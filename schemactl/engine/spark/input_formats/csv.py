@@ -50,11 +50,11 @@ def _read_by_spark(spark: SparkSession, table: CsvTable, files: Sequence[Input])
     options = _options(table.header, files[0].encoding)
     cells, names = table.header.cells(), table.names()
     # Else Spark refuses the header.
-    if not (table.header.is_stated or table.header.is_record) and len(set(numbered_cells(cells))) >= len(cells):
+    if not (table.header.sets_separator or table.header.is_record) and len(set(numbered_cells(cells))) >= len(cells):
         names = list(spark.read.options(**options).csv(files[0].address).columns)
     if names:
         table.warn_of_renamed(names, files)
-        is_header_read = table.header.is_stated and not table.header.is_record
+        is_header_read = table.header.sets_separator and not table.header.is_record
         yield _read_rows(spark, files, options, names, cells if is_header_read else None, table.faults)
 
 
@@ -78,7 +78,7 @@ def _find_faults(spark: SparkSession, file: Input, header: CsvHeader) -> dict[st
 def _options(header: CsvHeader, encoding: str) -> dict[str, str | bool]:
     # A quoted cell may hold line breaks, which only a reader of whole files sees.
     options: dict[str, str | bool] = {
-        "header": header.is_stated or not header.is_record, "sep": header.separator,
+        "header": header.sets_separator or not header.is_record, "sep": header.separator,
         "multiLine": True, "encoding": encoding,
         "quote": '"', "escape": '"', "ignoreLeadingWhiteSpace": False, "ignoreTrailingWhiteSpace": False,
     }  # fmt: skip

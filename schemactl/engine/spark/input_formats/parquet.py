@@ -9,6 +9,7 @@ import pyarrow.parquet
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from schemactl.engine.declared_nulls import declared_nulls, merge_nulls
 from schemactl.engine.input import Input
 from schemactl.engine.input_warnings import warn_of_durations
 from schemactl.engine.parquet_faults import check_parquet_types, durations_in, unreadable_rows
@@ -18,7 +19,6 @@ from schemactl.engine.spark.places import Numbering
 from schemactl.engine.spark.reading.columnar import allow_all_types, columnar_batch, described_columns, read_agreeing
 from schemactl.engine.spark.sql import quoted
 from schemactl.engine.spark.types import SECOND_DIGITS
-from schemactl.engine.stated_nulls import merge_nulls, stated_nulls
 from schemactl.schema.paths import Path
 
 
@@ -32,7 +32,7 @@ def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[ColumnarRows]
     durations: dict[str, list[str]] = {}
     for file in inputs:
         schema = _schema_of(file)
-        groups.setdefault(footer_of(schema), {})[file.address] = stated_nulls(schema)
+        groups.setdefault(footer_of(schema), {})[file.address] = declared_nulls(schema)
         for column in durations_in(schema):
             durations.setdefault(column, []).append(file.path)
     warn_of_durations(durations)
@@ -56,7 +56,7 @@ def _schema_of(file: Input) -> pyarrow.Schema:
 
 
 def _batch(frame: DataFrame, nulls: Sequence[Mapping[Path, bool]], footer: ParquetFooter) -> ColumnarRows:
-    """Return the rows of files with one footer; ``nulls`` has the statement of each file (``stated_nulls``)."""
+    """Return the rows of files with one footer; ``nulls`` has the statement of each file (``declared_nulls``)."""
     if footer != ParquetFooter():
         digits = {name: {SECOND_DIGITS: count} for name, count in footer.second_digits}
         # Not `frame.columns`: PySpark cannot name the types of all of them.

@@ -11,7 +11,7 @@ from schemactl.schema.paths import ELEMENT, Path
 from schemactl.type_systems.arrow_types import is_list
 
 
-def stated_nulls(schema: pyarrow.Schema) -> dict[Path, bool]:
+def declared_nulls(schema: pyarrow.Schema) -> dict[Path, bool]:
     """Return whether each column may be null, also inside of structs and lists; maps have no columns.
 
     A column inside of a list is null in the rows of its elements. All columns inside of a null struct are null.
