@@ -10,16 +10,18 @@ import base64
 import json
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as is_a
+from pyarrow import parquet
 
 from schemactl.errors import DestinationError
 from schemactl.normalization.package import StagedTable
 from schemactl.schema.nested_types import Json, ListOf, MapOf, NestedType, Struct, structure_of
 from schemactl.schema.types import Column, DataType
 from schemactl.type_systems.arrow_types import is_nested
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 _BATCH_BYTES: Final = 8 << 20
 _MOST_ROWS: Final = 65_536
@@ -31,9 +33,6 @@ _NEEDS_ESCAPE: Final = r'[\x00-\x1f"\\]'
 
 def batches(staged: StagedTable) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a staged table, with columns in its order; structs, lists and maps are JSON texts."""
-    import pyarrow as pa
-    from pyarrow import parquet
-
     for path in staged.files:
         with parquet.ParquetFile(path, coerce_int96_timestamp_unit="us") as file:
             for batch in file.iter_batches(batch_size=_batch_rows(file.metadata)):
@@ -70,8 +69,6 @@ def stored_rows(
 
 
 def _stored(values: pa.Array, column: Column, decimal: Callable[[Decimal], Any] | None) -> list[Any]:
-    import pyarrow as pa
-
     match column.data_type:
         case DataType.TIMESTAMP:
             values = values.cast(pa.timestamp("us")).cast(pa.string())  # without its zone, in UTC
@@ -92,8 +89,6 @@ def json_texts(values: pa.Array, of: NestedType) -> pa.Array:
 
     Values are of the type that Spark writes for ``of``, which tells the texts inside that are JSON already.
     """
-    import pyarrow as pa
-
     match of:
         case Struct(fields):
             parts: list[pa.Array | str] = []
@@ -120,9 +115,6 @@ def json_texts(values: pa.Array, of: NestedType) -> pa.Array:
 
 def _lists(values: pa.Array, texts: pa.Array) -> pa.Array:
     """Return the texts of the elements of each list, joined by commas."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     ends = pc.cumulative_sum(pc.fill_null(pc.list_value_length(values), 0).cast(pa.int32()))
     offsets = pa.concat_arrays([pa.array([0], pa.int32()), ends])
     return pc.binary_join(pa.ListArray.from_arrays(offsets, texts), pa.scalar(",", pa.large_string()))
@@ -130,9 +122,6 @@ def _lists(values: pa.Array, texts: pa.Array) -> pa.Array:
 
 def _joined(values: pa.Array, pieces: Sequence[pa.Array | str]) -> pa.Array:
     """Return the joined parts of a text, null if the value is null."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     whole = [pa.scalar(piece, pa.large_string()) if isinstance(piece, str) else piece for piece in pieces]
     nothing = pa.scalar("", pa.large_string())
     texts = pc.binary_join_element_wise(*whole, nothing)
@@ -140,15 +129,10 @@ def _joined(values: pa.Array, pieces: Sequence[pa.Array | str]) -> pa.Array:
 
 
 def _or_null(texts: pa.Array) -> pa.Array:
-    import pyarrow.compute as pc
-
     return pc.fill_null(texts, "null")
 
 
 def _quoted_all(texts: pa.Array) -> pa.Array:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     escaped = texts.cast(pa.large_string())
     if pc.any(pc.match_substring_regex(escaped, _NEEDS_ESCAPE)).as_py():
         for character, written in _ESCAPES.items():  # the backslash first
@@ -157,10 +141,6 @@ def _quoted_all(texts: pa.Array) -> pa.Array:
 
 
 def _scalars(values: pa.Array) -> pa.Array:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-    import pyarrow.types as is_a
-
     of = values.type
     if is_a.is_string(of) or is_a.is_large_string(of):
         return _quoted_all(values)

@@ -11,7 +11,6 @@ from typing import Any, ClassVar, Final
 
 from schemactl.destinations._address import FileAddress, ServerAddress
 from schemactl.destinations._errors import wrap_errors
-from schemactl.destinations._rows import stored_rows
 from schemactl.destinations._structure import Clash
 from schemactl.errors import DestinationError
 from schemactl.normalization.package import StagedTable
@@ -193,6 +192,8 @@ class Session(ABC):
 
     def stored_rows(self, staged: StagedTable) -> Iterator[list[tuple[Any, ...]]]:
         """Yield the rows of a staged table, a batch at a time, as ``insert_rows`` takes them."""
+        from schemactl.destinations._rows import stored_rows
+
         return stored_rows(staged)
 
     def lock(self, dataset: str) -> None:  # noqa: B027 - no other process can open the file of an open database

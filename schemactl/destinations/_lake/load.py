@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from schemactl.destinations._bookkeeping import is_loaded
 from schemactl.destinations._journal import Versions
 from schemactl.destinations._lake.files import add_staged
-from schemactl.destinations._lake.merge import merge_chain
 from schemactl.destinations._lake.table import DataFile, FilesTable, Lake, LakeTable
 from schemactl.destinations._lake.types import arrow_type, can_partition, fits
 from schemactl.destinations._load import Chain, Load, chains_to_check, check_renames
@@ -78,6 +77,8 @@ class FilesLoad(Load[TableChange[T]], Generic[T]):
             if (files_table := self.table_to_write(table, chain)) is not None
         }
         if chain.is_merged:
+            from schemactl.destinations._lake.merge import merge_chain
+
             merged = merge_chain(chain, self.package.inserted_at, tables, self.prefix)
             yield from (TableChange(tables[name], added, removed) for name, added, removed in merged)
             return

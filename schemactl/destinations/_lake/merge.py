@@ -13,6 +13,10 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+import numpy
+import pyarrow
+import pyarrow.compute as pc
+
 from schemactl.destinations._catalogue import driver
 from schemactl.destinations._lake.files import add_staged, read_staged, write_rows
 from schemactl.destinations._lake.table import DataFile, FilesTable, with_mask
@@ -25,7 +29,6 @@ from schemactl.schema.types import Table
 
 if TYPE_CHECKING:
     import duckdb
-    import pyarrow
 
 _FILE: Final = "_schemactl_file"
 _ROW: Final = "_schemactl_row"
@@ -92,8 +95,6 @@ def _write(
 
     In a ``history`` (slowly changing dimensions) rows end and do not go.
     """
-    import pyarrow.compute as pc
-
     added: list[str] = []
     for number, (file, mask) in enumerate(going):
         path = table.new_file(f"{prefix}-kept-{number:05}.parquet")
@@ -118,9 +119,6 @@ def _with_values(
     batch: pyarrow.RecordBatch, values: Mapping[str, datetime | None], mask: pyarrow.BooleanArray | None = None
 ) -> pyarrow.RecordBatch:
     """Return rows with constants in some columns: in all rows, or in the rows of a mask."""
-    import pyarrow
-    import pyarrow.compute as pc
-
     for name, value in values.items():
         of = pyarrow.timestamp("us", "UTC")
         constant = pyarrow.scalar(value, of)
@@ -155,8 +153,6 @@ def _add(
     files: Iterable[Iterable[pyarrow.RecordBatch]],
 ) -> list[int]:
     """Make a relation of the columns that merges look at, with the place of each row; return the rows of each file."""
-    import pyarrow
-
     fields = [
         lake.fields.field(name_or_field).with_nullable(True).remove_metadata()
         for name_or_field in _columns(table)
@@ -195,9 +191,6 @@ def _columns(table: Table) -> tuple[str, ...]:
 
 def _masks(engine: duckdb.DuckDBPyConnection, query: str | None, counts: Sequence[int]) -> list[pyarrow.BooleanArray]:
     """Return for each file which of its rows a query selects."""
-    import numpy
-    import pyarrow
-
     masks = [numpy.zeros(count, dtype=bool) for count in counts]
     selected = (
         engine.execute(query).fetchnumpy() if query else {_FILE: numpy.array([], int), _ROW: numpy.array([], int)}

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from schemactl.destinations._address import ServerAddress, parse_server_address, without_password
 from schemactl.destinations._catalogue import driver
-from schemactl.destinations._rows import stored_rows
 from schemactl.destinations._session import BATCH_ROWS, Session
 from schemactl.destinations.mysql.types import NAMES, column_type, kind_of, own_type, without_width
 from schemactl.errors import DestinationError, InputError, LockNotAvailable
@@ -134,6 +133,8 @@ class MySqlSession(Session):
         ]
 
     def stored_rows(self, staged: StagedTable) -> Iterator[list[tuple[Any, ...]]]:
+        from schemactl.destinations._rows import stored_rows
+
         # Without a scale it keeps no digits after the point, as with dlt: MySQL would round them.
         whole = [
             (index, column)

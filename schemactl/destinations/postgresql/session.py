@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Final
 from schemactl.destinations._address import ServerAddress, parse_server_address, without_password
 from schemactl.destinations._catalogue import driver
 from schemactl.destinations._load import LACKS_VALUE
-from schemactl.destinations._rows import batches
 from schemactl.destinations._session import BATCH_ROWS, Session
 from schemactl.destinations.postgresql.types import NAMES, column_type, is_builtin
 from schemactl.errors import ChangedMeanwhile, DestinationError, LockNotAvailable
@@ -22,7 +21,6 @@ from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from psycopg import Connection, Cursor, Error
 
 _DATASETS: Final = """
@@ -317,6 +315,8 @@ class PostgresSession(Session):
         self.execute(f"ANALYZE {quote(name)}")
 
     def append(self, target: str, staged: StagedTable) -> int:
+        from schemactl.destinations.postgresql.csv_rows import csv_of
+
         columns = ", ".join(quote(name) for name in staged.table.columns)
         with self.connection.cursor() as cursor:
             with cursor.copy(f"COPY {target} ({columns}) FROM STDIN (FORMAT csv)".encode()) as copy:
@@ -465,51 +465,3 @@ def _describe(pid: int, state: str | None, seconds: int | None, query: str | Non
 def milliseconds(seconds: float) -> int:
     """Return a timeout in PostgreSQL's unit, at least 1: 0 would mean no timeout."""
     return max(round(seconds * 1000), 1)
-
-
-def csv_of(staged: StagedTable) -> Iterator[memoryview]:
-    """Yield a staged table's rows as CSV, in the order of its columns; ``DestinationError`` for a NUL."""
-    import pyarrow as pa
-    from pyarrow import csv
-
-    options = csv.WriteOptions(include_header=False, quoting_style="all_valid")
-    for batch in batches(staged):
-        sink = pa.BufferOutputStream()
-        csv.write_csv(_readable(batch, staged), sink, options)
-        yield memoryview(sink.getvalue())
-
-
-def _readable(batch: pa.RecordBatch, staged: StagedTable) -> pa.RecordBatch:
-    """Return a batch in types that Arrow writes as PostgreSQL reads them."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    columns = []
-    for name, column in zip(batch.schema.names, batch.columns, strict=True):
-        kind = column.type
-        if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
-            columns.append(_hex(column))
-            continue
-        is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
-        if is_text and pc.any(pc.match_substring(column, "\0")).as_py():
-            raise DestinationError(
-                f"column `{name}` of table `{staged.table.name}`: PostgreSQL refuses NUL characters",
-                hint="remove `\\u0000` from the data, or load into a destination that stores it",
-            )
-        columns.append(column)
-    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
-
-
-def _hex(column: pa.Array) -> pa.Array:
-    """Return bytes as PostgreSQL's hexadecimal texts, without a step for each row."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    wide = column.cast(pa.large_binary())
-    _, places, data = wide.buffers()
-    offsets = pa.Array.from_buffers(pa.int64(), len(wide) + 1, [None, places], offset=wide.offset)
-    digits = pa.py_buffer(data.to_pybytes().hex().encode() if data is not None else b"")
-    doubled = pc.multiply(offsets, 2).buffers()[1]
-    texts = pa.LargeStringArray.from_buffers(len(wide), doubled, digits)
-    marked = pc.binary_join_element_wise(pa.scalar("\\x", pa.large_string()), texts, pa.scalar("", pa.large_string()))
-    return pc.if_else(wide.is_valid(), marked, pa.scalar(None, pa.large_string()))

@@ -14,7 +14,6 @@ from schemactl.destinations._address import FileAddress, is_busy
 from schemactl.destinations._database_files import check_sqlite_files
 from schemactl.destinations._folder import is_link, link_error
 from schemactl.destinations._load import LACKS_VALUE
-from schemactl.destinations._rows import stored_rows
 from schemactl.destinations._session import Session
 from schemactl.destinations.sqlite.conversion import SECONDS, register, stored_decimal
 from schemactl.destinations.sqlite.types import NAMES, column_type
@@ -81,6 +80,8 @@ class SqliteDatabase(Session):
         return [(*row[:3], row[3], row[4]) for row in self.query(_COLUMNS, folded)]
 
     def stored_rows(self, staged: StagedTable) -> Iterator[list[tuple[Any, ...]]]:
+        from schemactl.destinations._rows import stored_rows
+
         return stored_rows(staged, stored_decimal)
 
     def seconds_of(self, value: str) -> str:
