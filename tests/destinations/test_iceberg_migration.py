@@ -27,8 +27,8 @@ from pyiceberg.transforms import BucketTransform, IdentityTransform
 from staged_loads import quiet, shop
 
 from schemactl.destinations import iceberg as destination
-from schemactl.destinations.iceberg import migration
-from schemactl.destinations.iceberg.migration import IcebergMigration
+from schemactl.destinations.iceberg import session as iceberg_session
+from schemactl.destinations.iceberg.session import IcebergMigration
 from schemactl.errors import DestinationError, InputError
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
 from schemactl.flows.migrate.inspection import find_status
@@ -367,7 +367,7 @@ def test_a_table_that_takes_a_former_name_has_files_of_its_own(url: str) -> None
 
 DYING = """
 import pandas, pyiceberg.catalog.sql, pyiceberg.io.pyarrow
-from schemactl.destinations.iceberg import migration
+from schemactl.destinations.iceberg import session as iceberg_session
 from schemactl.destinations._lake.migration import LakeMigration
 
 def begin(place, steps):
@@ -379,10 +379,10 @@ def begin(place, steps):
         case "after a step":
             LakeMigration.run = dying(LakeMigration.run, False)
         case "before the commit":
-            migration.described = dying(migration.described, True)
+            iceberg_session.described = dying(iceberg_session.described, True)
         case "after the commit":
             left += 1  # the mark that a rewrite begins with
-            migration._mark = dying(migration._mark, True)
+            iceberg_session._mark = dying(iceberg_session._mark, True)
 
 def dying(real, is_before):
     def call(*args):
@@ -455,8 +455,8 @@ def test_a_rewrite_does_not_lose_what_was_written_meanwhile(url: str) -> None:
 def test_long_rows_go_into_several_files(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(3, 9):
         load(FIRST, str(number), [{"id": number, "amount": number}])
-    monkeypatch.setattr(migration, "FILE_BYTES", 1)
-    monkeypatch.setattr(migration, "GROUP_ROWS", 3)
+    monkeypatch.setattr(iceberg_session, "FILE_BYTES", 1)
+    monkeypatch.setattr(iceberg_session, "GROUP_ROWS", 3)
 
     run(url, ChangeType("orders", AMOUNT, column("amount", "text")))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING, ClassVar, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from schemactl.destinations import Catalogue
 from schemactl.destinations._lake.files import Alter
@@ -150,7 +150,7 @@ class LakeMigration(Ledger, Generic[T]):
 
     __slots__ = ()
 
-    abilities: ClassVar[Abilities]
+    abilities: Abilities
 
     @abstractmethod
     def read_catalogue(self, is_read: Callable[[str], bool]) -> Catalogue:

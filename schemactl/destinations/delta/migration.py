@@ -13,7 +13,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
 from schemactl.destinations import Catalogue
 from schemactl.destinations._address import folder_address
@@ -105,8 +105,8 @@ MARK: Final = "schemactlMigration"
 class DeltaMigration(LakeMigration[DeltaLakeTable], FolderLedger):
     """A dataset that is open for migrating; see ``LakeMigration``."""
 
-    abilities: ClassVar = ABILITIES
     is_read_only: bool = False
+    abilities: Abilities = ABILITIES
 
     @property
     def dataset(self) -> str:

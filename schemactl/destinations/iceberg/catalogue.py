@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 NAMES: Final = NameLimits()
 
+WIDENS: Final = frozenset((("int", "bigint"), ("float", "double"), ("decimal", "decimal")))
+"""Types that Iceberg widens in place (its specification, "schema evolution"); decimals by digits before the point."""
+
 COMMENT: Final = "comment"
 """The property that describes a table."""
 

@@ -8,8 +8,15 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import Any, ClassVar, Final
 from urllib.parse import quote
+
+import pyarrow
+from pyiceberg.catalog import Catalog
+from pyiceberg.exceptions import NoSuchTableError
+from pyiceberg.expressions import AlwaysTrue, And, BooleanExpression, EqualTo, Reference
+from pyiceberg.io import WAREHOUSE
+from pyiceberg.table import Table as IcebergTable
 
 from schemactl.destinations._bookkeeping import (
     bookkeeping_of,
@@ -25,20 +32,11 @@ from schemactl.destinations._lake.lock import holding
 from schemactl.destinations._lake.table import Lake
 from schemactl.destinations._lake.types import arrow_type, kind_of
 from schemactl.destinations.iceberg.address import Address, lock_folder, wrap_iceberg_errors
-from schemactl.destinations.iceberg.catalogue import COMMENT, NAMES, datasets_in, new_kind, tables_in
+from schemactl.destinations.iceberg.catalogue import COMMENT, NAMES, WIDENS, datasets_in, new_kind, tables_in
 from schemactl.destinations.iceberg.table import LOAD_ID, IcebergLakeTable, local_path
 from schemactl.normalization.package import INPUTS_TABLE, LoadPackage
 from schemactl.schema.templates import VERSION_TABLE
 from schemactl.schema.types import Column, Properties, Table
-
-if TYPE_CHECKING:
-    import pyarrow
-    from pyiceberg.catalog import Catalog
-    from pyiceberg.expressions import BooleanExpression
-    from pyiceberg.table import Table as IcebergTable
-
-WIDENS: Final = frozenset((("int", "bigint"), ("float", "double"), ("decimal", "decimal")))
-"""Types that Iceberg widens in place (its specification, "schema evolution"); decimals by digits before the point."""
 
 _JOURNAL: Final = "schemactl.journal."
 _PIECE: Final = 900
@@ -72,8 +70,6 @@ class IcebergLake(Lake):
         return holding(lock_folder(self.address))
 
     def open(self, name: str) -> IcebergLakeTable | None:
-        from pyiceberg.exceptions import NoSuchTableError
-
         try:
             with wrap_iceberg_errors(f"read `{name}` of `{self.origin}`"):
                 if not self.catalog.table_exists((*self.namespace, name)):
@@ -93,8 +89,6 @@ class IcebergLake(Lake):
         description: str | None = None,
     ) -> IcebergLakeTable:
         """Make a table; ``stated`` are Iceberg's own properties of it."""
-        import pyarrow
-
         properties = {LOAD_ID: load_id, **({COMMENT: description} if description else {}), **(table_properties or {})}
         identifier = (*self.namespace, name)
         with wrap_iceberg_errors(f"create the table `{name}` in `{self.origin}`"):
@@ -136,8 +130,6 @@ class IcebergLake(Lake):
 
     def _local_place(self, name: str) -> Path | None:
         """Return the folder of a table, links followed; None if it is not below a local folder of the catalog."""
-        from pyiceberg.io import WAREHOUSE
-
         location = local_path(self.catalog.load_table((*self.namespace, name)).location())
         warehouse = self.address.folder or local_path(self.catalog.properties.get(WAREHOUSE, ""))
         if location is None or warehouse is None or warehouse == Path():
@@ -233,8 +225,6 @@ def lake_to_write(address: Address, schema_name: str, catalog: Catalog, *, is_mi
 
 def arrow_rows(table: Table, rows: Sequence[Sequence[Any]]) -> pyarrow.Table:
     """Return rows, each in the order of the table's columns, in the types of a table of a dataset."""
-    import pyarrow
-
     fields = [
         pyarrow.field(column.name, arrow_type(kind_of(column, has_time=True, sizes=(32,))), column.nullable)
         for column in table.columns.values()
@@ -245,8 +235,6 @@ def arrow_rows(table: Table, rows: Sequence[Sequence[Any]]) -> pyarrow.Table:
 
 def equals(values: Mapping[str, Any]) -> BooleanExpression:
     """Return the condition that columns have some values."""
-    from pyiceberg.expressions import AlwaysTrue, And, EqualTo, Reference
-
     condition: BooleanExpression = AlwaysTrue()
     for name, value in values.items():
         condition = And(condition, EqualTo(term=Reference(name), value=value))

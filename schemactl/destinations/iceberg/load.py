@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from schemactl.destinations._catalogue import driver
 from schemactl.destinations._lake.load import LakeLoad, check_schema
@@ -13,10 +13,12 @@ from schemactl.destinations._load import carry_out
 from schemactl.destinations._reading import DatasetReader
 from schemactl.destinations.iceberg.address import Address, lock_folder, open_catalog, read_address, wrap_iceberg_errors
 from schemactl.destinations.iceberg.catalogue import check_place
-from schemactl.destinations.iceberg.lake import IcebergLake, lake_to_write
 from schemactl.normalization.package import LoadPackage
 from schemactl.progress import Progress
 from schemactl.schema.types import Schema
+
+if TYPE_CHECKING:
+    from schemactl.destinations.iceberg.lake import IcebergLake
 
 
 @contextmanager
@@ -41,6 +43,8 @@ def check_tables(url: str, schema: Schema) -> None:
 def load(url: str, package: LoadPackage, progress: Progress) -> None:
     """Write the rows of one load, all or nothing; ``_lake.load`` describes the view of readers meanwhile."""
     address = read_address(url)
+    from schemactl.destinations.iceberg.lake import lake_to_write
+
     _check_folder(address, package.schema.name)
     if address.folder is not None:
         address.folder.mkdir(parents=True, exist_ok=True)
@@ -62,6 +66,8 @@ def _empty_lake(address: Address, schema_name: str) -> IcebergLake:
     """Return the dataset that a load would create, in an empty catalog of this process."""
     with driver("sqlalchemy", "iceberg"):
         from pyiceberg.catalog.memory import InMemoryCatalog
+
+        from schemactl.destinations.iceberg.lake import IcebergLake
     return IcebergLake(address, InMemoryCatalog("empty"), address.dataset or schema_name)
 
 
@@ -69,6 +75,8 @@ def _existing(address: Address, schema_name: str) -> IcebergLake | None:
     """Return the dataset that a load of this schema goes to, None if there is no catalog yet."""
     if address.database is not None and not address.database.is_file():
         return None
+    from schemactl.destinations.iceberg.lake import lake_to_write
+
     catalog = open_catalog(address, is_written=False)
     with wrap_iceberg_errors(f"read `{address}`"):
         return lake_to_write(address, schema_name, catalog)

@@ -8,8 +8,31 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Final, cast
+from typing import IO, Any, Final, cast
 from urllib.parse import urlparse
+
+import pyarrow
+import pyarrow.parquet
+import pyarrow.types as is_a
+from pyiceberg import types
+from pyiceberg.expressions import AlwaysTrue
+from pyiceberg.io import FileIO
+from pyiceberg.io.pyarrow import (
+    ArrowScan,
+    compute_statistics_plan,
+    data_file_statistics_from_parquet_metadata,
+    parquet_path_to_id_mapping,
+    schema_to_pyarrow,
+)
+from pyiceberg.manifest import DataFile as IcebergFile
+from pyiceberg.manifest import DataFileContent, FileFormat
+from pyiceberg.schema import Schema
+from pyiceberg.table import FileScanTask, Table, TableProperties
+from pyiceberg.table.metadata import TableMetadata
+from pyiceberg.table.name_mapping import MappedField
+from pyiceberg.table.update.snapshot import UpdateSnapshot
+from pyiceberg.transforms import IdentityTransform
+from pyiceberg.types import IcebergType
 
 from schemactl.destinations._lake.files import write_rows
 from schemactl.destinations._lake.table import DataFile, LakeTable, in_fields, link_or_copy
@@ -19,18 +42,6 @@ from schemactl.destinations.iceberg.catalogue import columns_of
 from schemactl.errors import DestinationError
 from schemactl.schema.types import Properties
 from schemactl.type_systems.arrow_types import is_nested, plain_type
-
-if TYPE_CHECKING:
-    import pyarrow
-    import pyarrow.parquet
-    from pyiceberg.io import FileIO
-    from pyiceberg.manifest import DataFile as IcebergFile
-    from pyiceberg.schema import Schema
-    from pyiceberg.table import FileScanTask, Table
-    from pyiceberg.table.metadata import TableMetadata
-    from pyiceberg.table.name_mapping import MappedField
-    from pyiceberg.table.update.snapshot import UpdateSnapshot
-    from pyiceberg.types import IcebergType
 
 LOAD_ID: Final = "schemactl.load-id"
 """The property of a snapshot, and of a new table, for the load that it belongs to."""
@@ -77,8 +88,6 @@ class IcebergLakeTable(LakeTable):
 
     @contextmanager
     def open_file(self, file: DataFile) -> Iterator[pyarrow.parquet.ParquetFile]:
-        import pyarrow.parquet
-
         with (
             wrap_iceberg_errors(f"read `{file.path}`"),
             self.table.io.new_input(file.path).open() as stream,
@@ -105,9 +114,6 @@ class IcebergLakeTable(LakeTable):
         if _is_plain(file.handle):
             yield from LakeTable.read(self, file, columns, groups)
             return
-        from pyiceberg.expressions import AlwaysTrue
-        from pyiceberg.io.pyarrow import ArrowScan
-
         fields = self.chosen(columns)
         if any(is_nested(field.type) for field in fields):
             message = f"`{self.name}` has structs or lists and delete files, which cannot be combined"
@@ -121,8 +127,6 @@ class IcebergLakeTable(LakeTable):
         return LakeTable.group_sizes(self, file) if _is_plain(file.handle) else (file.handle.file.record_count,)
 
     def add_columns(self, fields: Sequence[pyarrow.Field], load_id: str) -> IcebergLakeTable:
-        import pyarrow
-
         self.claim_names([field.name for field in fields], load_id)
         with wrap_iceberg_errors(f"add columns to `{self.name}`"), self.table.update_schema() as update:
             update.union_by_name(pyarrow.schema(fields))
@@ -163,8 +167,6 @@ class IcebergLakeTable(LakeTable):
         snapshot_properties: Mapping[str, str] | None = None,
     ) -> None:
         """Add and remove files in one step, marked with the load; ``stated`` is written into the snapshot, too."""
-        from pyiceberg.table import TableProperties
-
         new = [described(self.table.io, self.table.metadata, path) for path in added]
         with wrap_iceberg_errors(f"commit to `{self.name}`"), self.table.transaction() as transaction:
             if self.table.name_mapping() is None:  # by which files without ids of columns are read
@@ -238,15 +240,11 @@ def exchange_files(update: UpdateSnapshot, removed: Sequence[DataFile], added: S
 
 def _is_plain(task: FileScanTask) -> bool:
     """Return whether all rows of a file are the table's, in Parquet."""
-    from pyiceberg.manifest import FileFormat
-
     return not task.delete_files and task.file.file_format == FileFormat.PARQUET
 
 
 def _absent_value(table: Table, task: FileScanTask, column: str) -> Any:
     """Return the value of a column that a file lacks: of its partition, or the table's initial default."""
-    from pyiceberg.transforms import IdentityTransform
-
     field = table.schema().find_field(column)
     for index, partition_field in enumerate(table.specs()[task.file.spec_id].fields):
         if partition_field.source_id == field.field_id and isinstance(partition_field.transform, IdentityTransform):
@@ -262,8 +260,6 @@ def partitions_of_spec(metadata: TableMetadata) -> tuple[str, ...]:
 
 def partition_blocker(table: Table) -> str | None:
     """Return why no files for a table's partitions are written, None if they are."""
-    from pyiceberg.transforms import IdentityTransform
-
     kinds = {name: kind for name, kind, _ in columns_of(table)}
     for field in table.spec().fields:
         name = table.schema().find_column_name(field.source_id)
@@ -276,17 +272,12 @@ def partition_blocker(table: Table) -> str | None:
 
 def fields_of(metadata: TableMetadata) -> pyarrow.Schema:
     """Return a table's columns as new files are to hold them."""
-    import pyarrow
-    from pyiceberg.io.pyarrow import schema_to_pyarrow
-
     arrow_schema = schema_to_pyarrow(metadata.schema(), include_field_ids=True)
     return pyarrow.schema([field.with_type(plain_type(field.type)) for field in arrow_schema])
 
 
 def _names_without_ids(table: Table, path: str) -> set[str]:
     """Return the columns of a file that refers to them by name, not by Iceberg's ids."""
-    import pyarrow.parquet
-
     with table.io.new_input(path).open() as stream:
         file_schema = pyarrow.parquet.read_schema(stream)
     return (
@@ -302,15 +293,6 @@ def local_path(path: str) -> Path | None:
 
 def described(io: FileIO, metadata: TableMetadata, path: str) -> IcebergFile:
     """Return the entry of a file in a commit: its size, rows, and the values of each column."""
-    import pyarrow.parquet
-    from pyiceberg.io.pyarrow import (
-        compute_statistics_plan,
-        data_file_statistics_from_parquet_metadata,
-        parquet_path_to_id_mapping,
-    )
-    from pyiceberg.manifest import DataFile as IcebergFile
-    from pyiceberg.manifest import DataFileContent, FileFormat
-
     source = io.new_input(path)
     with source.open() as stream:
         footer = pyarrow.parquet.read_metadata(stream)
@@ -340,9 +322,6 @@ COMPACT: Final = "compact the table first: Spark's procedure `rewrite_data_files
 
 def iceberg_type(arrow_type: pyarrow.DataType) -> IcebergType:
     """Return Iceberg's type of a result of ``arrow_type``; Iceberg replaces the ids of fields inside."""
-    import pyarrow.types as is_a
-    from pyiceberg import types
-
     if is_a.is_struct(arrow_type):
         return types.StructType(
             *(
@@ -449,8 +428,6 @@ def _check_names(schema: Schema, field: pyarrow.Field, parent_path: str, path: s
 
 def _inner_fields(field: pyarrow.Field) -> list[tuple[str, pyarrow.Field]]:
     """Return the fields inside a type, with Iceberg's names for unnamed fields."""
-    import pyarrow.types as is_a
-
     data_type = field.type
     if is_a.is_struct(data_type):
         return [("", inner) for inner in data_type]

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
 from schemactl.destinations import Catalogue
 from schemactl.destinations._address import folder_address
@@ -129,8 +129,8 @@ class ParquetMigration(LakeMigration[FolderTable], FolderLedger):
         looked_at: the names of the files of a table, and how they disagree.
     """
 
-    abilities: ClassVar = ABILITIES
     is_read_only: bool = False
+    abilities: Abilities = ABILITIES
     looked_at: dict[str, tuple[tuple[str, ...], str | None]] = field(default_factory=dict, compare=False)
 
     @property
