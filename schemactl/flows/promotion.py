@@ -35,7 +35,7 @@ from schemactl.schema.full_types import FullType, full_type
 from schemactl.schema.hash import bump
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, Schema, Table, root_of
-from schemactl.schema.widening import type_properties, widened_types
+from schemactl.schema.widening import is_wider, type_properties
 from schemactl.schema.wording import counted
 
 DEFAULT_MAX_ROWS: Final = 10_000_000
@@ -292,7 +292,7 @@ def plan_promotion(
 def _goal(stored_column: Column, column: Column) -> Column | None:
     """Return a stored column with the type of a schema's column; None if that is not wider."""
     stored_type, wider = full_type(stored_column.properties), full_type(column.properties)
-    if stored_type is None or wider is None or wider not in _wider_types(stored_type, wider):
+    if stored_type is None or wider is None or not (stored_type == wider or is_wider(stored_type, wider)):
         return None
     type_keys = (*_TYPE_KEYS, DATABASE_TYPE)
     hints = {key: value for key, value in stored_column.properties.items() if key not in type_keys}
@@ -300,10 +300,6 @@ def _goal(stored_column: Column, column: Column) -> Column | None:
 
 
 _TYPE_KEYS: Final = ("data_type", "precision", "scale", "timezone")
-
-
-def _wider_types(stored_type: FullType, wider: FullType) -> tuple[FullType, ...]:
-    return widened_types(stored_type, wider, scale=wider.scale or 0, allow_text=True)
 
 
 def _recorded_schema(ledger_schema: Schema, schema: Schema, goals: Iterable[Table]) -> Schema:

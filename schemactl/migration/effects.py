@@ -25,10 +25,13 @@ from schemactl.migration.steps import (
     RestoreColumn,
     SetNotNull,
     Step,
+    Taken,
 )
 from schemactl.migration.table_model import StepDoesNotFit
+from schemactl.schema.full_types import FullType, full_type
 from schemactl.schema.structure import Stored
 from schemactl.schema.types import Table
+from schemactl.schema.widening import is_wider
 
 
 def apply_to_model(tables: dict[str, Table], steps: Iterable[Step]) -> None:
@@ -71,6 +74,17 @@ def _stored_columns(table: Table, stored: Stored) -> dict[str, tuple[object, ...
         name: (dict(stored(column)), *(bool(column.properties.get(key)) for key in ("unique", "primary_key")))
         for name, column in table.columns.items()
     }
+
+
+def widening_of(step: Step) -> tuple[FullType, FullType] | None:
+    """Return the types between which a step makes a column wider, in place or by a new column; None if it does not."""
+    if isinstance(step, ChangeType):
+        before, after = full_type(step.before.properties), full_type(step.after.properties)
+    elif type(step) is Backfill and step.taken is Taken.FITTING:
+        before, after = full_type(step.source.properties), full_type(step.target.properties)
+    else:
+        return None
+    return None if before is None or after is None or not is_wider(before, after) else (before, after)
 
 
 # --- names that are in use before earlier steps of the same plan have run ---

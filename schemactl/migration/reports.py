@@ -74,6 +74,7 @@ class PlanReport:
         is_recorded: whether the destination's ledger names the schema already.
         not_undone: values that survive, and that an undo of the step spells in another way.
         folded: the values that folds of variants move; all of them survive.
+        widened: the values of columns that get a wider type; all of them survive.
     """
 
     plan: MigrationPlan
@@ -83,6 +84,7 @@ class PlanReport:
     is_recorded: bool = False
     not_undone: tuple[Counted, ...] = ()
     folded: tuple[Counted, ...] = ()
+    widened: tuple[Counted, ...] = ()
 
     @property
     def stops(self) -> bool:

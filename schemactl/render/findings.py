@@ -188,6 +188,10 @@ def _plan_findings(report: PlanReport, name: str) -> list[Finding]:
         finding_of(rules.FOLDED, message, name, table=step.table, column=step.target.name)
         for step, message in words.folded(report)
     ]
+    findings += [
+        finding_of(rules.WIDENED, message, name, table=step.table_name, column=step.column_name)
+        for step, message in words.widened(report)
+    ]
     return findings
 
 

@@ -104,7 +104,8 @@ def _plan_counts(report: reports.PlanReport) -> Iterator[RenderableType]:
         effect = f"{respelled_count.count:,} {values} kept, but {verb} written differently after an undo"
         name = f"step {respelled_count.number}, `{steps[respelled_count.number - 1].full_name}`"
         yield from _counts("undo", f"{name}: {effect}", respelled_count.examples)
-    yield from (Text(escape(text), style=FAINT) for _, text in words.folded(report))
+    moved_and_widened = (*words.folded(report), *words.widened(report))
+    yield from (Text(escape(text), style=FAINT) for _, text in moved_and_widened)
 
 
 def _ledger(report: reports.PlanReport) -> Iterator[RenderableType]:

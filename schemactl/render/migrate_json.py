@@ -16,7 +16,7 @@ from schemactl.render import json as values
 from schemactl.render.json import Shown
 
 _SHOWN: Final[Shown] = {
-    "PlanReport": "plan done is_recorded counted not_undone folded refusals=blockers",
+    "PlanReport": "plan done is_recorded counted not_undone folded widened refusals=blockers",
     "Counted": "number count examples",
     "PlanBlocker": "obstacle=kind message hint numbers",
     "StatusReport": "place is_settled there target pending=planned drift variants stored_variants runs waiting_records",

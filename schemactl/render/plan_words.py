@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from schemactl.migration.custom_sql import OwnSql
+from schemactl.migration.effects import widening_of
 from schemactl.migration.migration_plan import MigrationPlan
 from schemactl.migration.planner import PlannedStep
 from schemactl.migration.reports import PastRun, PlanReport
@@ -24,7 +25,7 @@ from schemactl.migration.steps import (
     Taken,
 )
 from schemactl.migration.ways import Risk, Way
-from schemactl.schema.wording import counted, describe_type
+from schemactl.schema.wording import counted, describe_type, survival
 
 _WAYS: Final = {Way.COPY: "by a copy of the table", Way.NONE: "not possible at this destination"}
 
@@ -147,6 +148,14 @@ def folded(report: PlanReport) -> Iterator[tuple[FoldVariant, str]]:
     for moved in report.folded:
         step = report.plan.steps[moved.number - 1].step
         if isinstance(step, FoldVariant):
-            values = "has no values" if not moved.count else f"all {counted(moved.count, 'value')} survive"
-            values = "the only value survives" if moved.count == 1 else values
-            yield step, f"`{step.table}.{step.source.name}` folds into `{step.target.name}`: {values}"
+            yield step, f"`{step.table}.{step.source.name}` folds into `{step.target.name}`: {survival(moved.count)}"
+
+
+def widened(report: PlanReport) -> Iterator[tuple[Step, str]]:
+    """Yield the steps of a plan that make a column wider, with the values that the column holds."""
+    for stored_values in report.widened:
+        step = report.plan.steps[stored_values.number - 1].step
+        types = widening_of(step)
+        if types is not None:
+            change = f"widened from {types[0]} to {types[1]}"
+            yield step, f"`{step.table_name}.{step.column_before}` is {change}: {survival(stored_values.count)}"

@@ -18,7 +18,7 @@ from schemactl.review.report import Compatibility, Finding, Report, Review, Sile
 from schemactl.review.review import explain
 from schemactl.review.severity import Severity
 from schemactl.review.wording import joined, short_hash
-from schemactl.schema.wording import counted, describe_type, show_value
+from schemactl.schema.wording import counted, describe_type, show_value, survival
 from schemactl.store.links import repository_top
 
 WORDS: Final = {Severity.ERROR: "error", Severity.WARN: "warning", Severity.INFO: "note"}
@@ -162,7 +162,7 @@ def data_count(finding: Finding) -> str | None:
     if data is None:
         return None
     if not data.bad:
-        return f"data: 0 of {counted(data.values, 'value')} lost"
+        return f"data: {survival(data.values)}"
     examples = f", such as {', '.join(map(show_value, data.examples))}" if data.examples else ""
     first = f", first in {data.first}" if data.first else ""
     verb = "does" if data.bad == 1 else "do"

@@ -135,6 +135,14 @@ FOLDED: Final = MigrationRule(
     why="The migration moves the values of a variant column into its column. All of them were counted, and survive.",
     fix="Let readers use the column. `schemactl migrate rollback` moves the values back.",
 )
+WIDENED: Final = MigrationRule(
+    id="M208",
+    title="column becomes wider",
+    severity=Severity.INFO,
+    impact=Impact(readers=Severity.INFO),
+    why="The migration gives a column a wider type. All values of the column were counted, and survive exactly.",
+    fix="Warn readers: they get values of another type. `schemactl migrate rollback` restores the type.",
+)
 VALUES: Final = MigrationRule(
     id="M205",
     title="values do not match the schema",

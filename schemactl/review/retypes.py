@@ -37,7 +37,7 @@ from schemactl.schema.nested_types import (
     leaf_properties,
 )
 from schemactl.schema.types import DataType
-from schemactl.schema.widening import widened_types
+from schemactl.schema.widening import is_wider
 
 
 class Effect(Enum):
@@ -198,8 +198,7 @@ def _is_promoted(comparison: Comparison, retype: Retype) -> bool:
     mode = promotion_for(comparison.head.schema, retype.change.table, retype.change.column)
     if mode is Promotion.VARIANT:
         return False
-    scale, allows_text = retype.after.scale or 0, mode is Promotion.PROMOTE_TEXT
-    return retype.after in widened_types(retype.before, retype.after, scale=scale, allow_text=allows_text)
+    return is_wider(retype.before, retype.after, allow_text=mode is Promotion.PROMOTE_TEXT)
 
 
 def _is_folded(comparison: Comparison, retype: Retype) -> bool:
@@ -207,8 +206,7 @@ def _is_folded(comparison: Comparison, retype: Retype) -> bool:
     change = retype.change
     if not any((fold.table, fold.into) == (change.table, change.column) for fold in comparison.of(VariantFolded)):
         return False
-    scale = retype.after.scale or 0
-    return retype.after in widened_types(retype.before, retype.after, scale=scale, allow_text=True)
+    return is_wider(retype.before, retype.after)
 
 
 def _retypes(comparison: Comparison) -> Iterator[Retype]:

@@ -52,6 +52,14 @@ def widened_types(
     return candidates
 
 
+def is_wider(stored: FullType, wider: FullType, *, allow_text: bool = True) -> bool:
+    """Return whether a type can hold the values of both types exactly, and is not the stored one.
+
+    ``holds_all`` says whether it holds every value of the stored type; otherwise the values decide.
+    """
+    return stored != wider and wider in widened_types(stored, wider, scale=wider.scale or 0, allow_text=allow_text)
+
+
 def holds_all(stored: FullType, wider: FullType) -> bool:
     """Return whether every value of a type is the same value in a wider one.
 

@@ -14,6 +14,17 @@ from schemactl.schema.types import Column, DataType, Properties
 _LONGEST_VALUE: Final = 80
 
 
+def survival(values: int) -> str:
+    """Return that all of a number of values survive a change.
+
+    >>> survival(1_204_331)
+    'all 1,204,331 values survive'
+    """
+    if not values:
+        return "no values"
+    return "the only value survives" if values == 1 else f"all {values:,} values survive"
+
+
 def counted(number: int, noun: str) -> str:
     """Return a number with the noun that it counts: ``1 column``, ``3,000 columns``."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

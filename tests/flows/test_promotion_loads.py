@@ -18,15 +18,23 @@ from loading_shop import LOCAL, Shop
 
 from schemactl.errors import DestinationError, InputError
 from schemactl.flows import promotion
+from schemactl.flows.edit import edit_import
 from schemactl.flows.infer import InferRequest, infer
 from schemactl.flows.migrate.inspection import VerifyRequest, verify
+from schemactl.flows.migrate.plan import PlanRequest, plan_migration
 from schemactl.flows.migrate.rollback import RollbackRequest, rollback
 from schemactl.flows.normalize import NormalizeRequest, normalize
 from schemactl.flows.promotion import PromotionOptions
+from schemactl.flows.sync import sync_schemas
 from schemactl.flows.target import find_destination
 from schemactl.inference.report import PromotionFinding
+from schemactl.migration.options import PlanOptions
 from schemactl.migration.reports import Outcome
 from schemactl.normalization.report import NormalizeReport
+from schemactl.render.console import Look
+from schemactl.render.findings import report_of_plan
+from schemactl.render.migrate import print_plan_report
+from schemactl.schema.edits import Edits
 from schemactl.schema.hints import Hints, parse_column
 from schemactl.schema.types import Table
 
@@ -185,6 +193,28 @@ def test_the_ledger_has_the_migration_of_a_load(shop: Shop, any_destination: str
 
     assert report.outcome is Outcome.REFUSED  # a value that was loaded since does not fit any more
     assert [counted.count for counted in report.counted] == [1] or to.startswith("mysql:")  # which has a new column
+
+
+def test_a_plan_says_how_many_values_of_a_wider_column_survive(shop: Shop, any_destination: str) -> None:
+    documents = [
+        {"id": 1, "score": 1, "price": 5, "large": 2**53 + 1, "share": 1.5},
+        {"id": 2, "score": -2, "price": None, "large": 1, "share": 2.5},
+        {"id": 3},
+    ]
+    shop.load(shop.write("orders.jsonl", *documents), to=any_destination)
+    types = {"score": "double", "price": "decimal(38,9)", "large": "double", "share": "bigint"}
+    hints = Hints(tuple(parse_column(f"orders.{column}:{data_type}") for column, data_type in types.items()))
+    edit_import("shop", Path("schemas"), Edits(hints=hints))
+    sync_schemas(("shop",), Path("schemas"), lambda _: True)
+
+    report = plan_migration(PlanRequest("shop", find_destination(any_destination).url, Path("schemas"), PlanOptions()))
+
+    widened = [finding for finding in report_of_plan(report).reviews[0].findings if finding.rule == "M208"]
+    assert {finding.message for finding in widened} == {
+        "`orders.score` is widened from bigint to double: all 2 values survive",
+        "`orders.price` is widened from bigint to decimal(38, 9): the only value survives",
+    }
+    assert "all 2 values survive" in print_plan_report(report, Look(None))
 
 
 def test_a_table_of_many_rows_is_left_to_migrate(shop: Shop, tmp_path: Path) -> None:

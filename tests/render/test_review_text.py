@@ -186,7 +186,9 @@ def test_contract_violation_stands_apart_from_the_tree() -> None:
             Counted(9, 2, ("a", 1), Location("x.jsonl", 4)),
             '2 of 9 values do not survive, such as "a", 1, first in x.jso',
         ),
-        (Counted(5_000, 0), "data: 0 of 5,000 values lost"),
+        (Counted(5_000, 0), "data: all 5,000 values survive"),
+        (Counted(1, 0), "data: the only value survives"),
+        (Counted(0, 0), "data: no values"),
     ],
 )
 def test_finding_says_what_the_data_says(counted: Counted, words: str) -> None:

@@ -10,7 +10,7 @@ from typing import Final
 from schemactl.destinations import MigrationSession
 from schemactl.errors import backquoted
 from schemactl.examples import Examples, examples_of, mask_examples
-from schemactl.migration.effects import in_first_names, traced
+from schemactl.migration.effects import in_first_names, traced, widening_of
 from schemactl.migration.migration_plan import MigrationPlan
 from schemactl.migration.records import Blocker, Example, Unfit
 from schemactl.migration.reports import BlockerKind, Counted, PlanBlocker
@@ -101,6 +101,19 @@ def count_folded(
         looked_at = traced(steps, index) if isinstance(step, FoldVariant) and index not in barred else None
         if isinstance(looked_at, FoldVariant):
             (fill,) = session.fills(looked_at.table, [looked_at.source.name], None)
+            counts.append(Counted(finished_count + index + 1, fill.values))
+    return tuple(counts)
+
+
+def count_widened(
+    session: MigrationSession, plan: MigrationPlan, finished_count: int, barred: Collection[int] = ()
+) -> tuple[Counted, ...]:
+    """Return the values of the columns that steps give a wider type; arguments as in ``count_unfit``."""
+    counts, steps = [], [planned.step for planned in plan.steps[finished_count:]]
+    for index, step in enumerate(steps):
+        looked_at = traced(steps, index) if widening_of(step) is not None and index not in barred else None
+        if looked_at is not None and looked_at.column_before is not None:
+            (fill,) = session.fills(looked_at.table_name, [looked_at.column_before], None)
             counts.append(Counted(finished_count + index + 1, fill.values))
     return tuple(counts)
 

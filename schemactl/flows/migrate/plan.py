@@ -8,7 +8,14 @@ from pathlib import Path
 
 from schemactl.errors import ChangedMeanwhile, InputError
 from schemactl.flows.migrate.bound_migrations import bind, unbound_plan
-from schemactl.flows.migrate.counting import count_folded, count_not_undone, count_unfit, find_blockers, refuse_unfit
+from schemactl.flows.migrate.counting import (
+    count_folded,
+    count_not_undone,
+    count_unfit,
+    count_widened,
+    find_blockers,
+    refuse_unfit,
+)
 from schemactl.flows.migrate.ledger_schemas import find_lost, warn_of_restored
 from schemactl.flows.migrate.schema_plans import plan_to_schema
 from schemactl.flows.migrate.state import DestinationState, find_goal_schema, read_state
@@ -168,6 +175,7 @@ def check_plan(
     not_undone = count_not_undone(session, plan, first, barred)
     blocked = {counted_values.number for counted_values in counts}
     folded = tuple(moved for moved in count_folded(session, plan, first, barred) if moved.number not in blocked)
+    widened = tuple(held for held in count_widened(session, plan, first, barred) if held.number not in blocked)
     blockers = list(_refuse_steps(plan, allows_destructive))
     for blocker, places in step_blockers.items():
         numbers = tuple(index + first + 1 for index in places)
@@ -177,7 +185,7 @@ def check_plan(
     if done is None and state.unfinished is not None:
         blockers.append(refuse_unfinished(state.unfinished))
     is_recorded = state.ledger_hash == plan.target_hash
-    return PlanReport(plan, counts, tuple(blockers), done, is_recorded, not_undone, folded)
+    return PlanReport(plan, counts, tuple(blockers), done, is_recorded, not_undone, folded, widened)
 
 
 def refuse_moved(*, is_saved: bool) -> PlanBlocker:
