@@ -58,7 +58,7 @@ def print_import(
         head = named(after.name, f"new schema, {describe_size(after)}, hash {escape(after.version_hash)}")
     else:
         head = _versions(before, after) if changes else named(after.name, "no changes")
-    lines = [head, *(_change(change, look) for change in changes if before), *warning_lines]
+    lines = [head, *(show_change(change, look) for change in changes if before), *warning_lines]
     if written:
         lines.append(Text(escape(f"wrote {', '.join(written)}")))
     return print_sections([lines], look)
@@ -69,11 +69,17 @@ def _versions(before: Schema, after: Schema) -> Text:
     return named(after.name, f"version {before.version} -> {after.version}, hash {hashes}")
 
 
-def _change(change: Change, look: Look, dropped: Sequence[str] = ()) -> RenderableType:
+def show_change(change: Change, look: Look, dropped: Sequence[str] = ()) -> RenderableType:
+    """Return an indented line about a change; ``dropped`` are the names that data had added."""
     name = full_name(change)
     line = Text(escape(f"{name}: {describe(change)}" if name else describe(change)))
     if name in dropped:
         line.append(" (from data)", style=WARNING)
+    return show_indented(line, look)
+
+
+def show_indented(line: Text, look: Look) -> RenderableType:
+    """Return an indented line."""
     # A padding fills lines up to the width, which is a million if another program reads the output: that is slow.
     return Text("  ").append(line) if look.width is None else indented(line)
 
@@ -118,7 +124,7 @@ def _section(synced: Synced, look: Look) -> Iterator[RenderableType]:
         yield named(after.name, f"new schema, version {after.version}, hash {escape(after.version_hash)}")
     else:
         yield _versions(before, after)
-    yield from (_change(change, look, synced.dropped) for change in synced.changes)
+    yield from (show_change(change, look, synced.dropped) for change in synced.changes)
     if synced.written:
         yield Text(escape(f"wrote {', '.join(synced.written)}"))
     else:
@@ -171,16 +177,13 @@ def print_edit(edited: Any, look: Look) -> str:
     if not edited.written:
         return print_line(f"{escape(edited.path)} already has this content", look)
     lines: list[RenderableType] = [Text("wrote " + ", ".join(map(escape, edited.written)))]
-    lines += [_change(change, look) for change in edited.changes]
+    lines += [show_change(change, look) for change in edited.changes]
+    end = f"next: `schemactl sync {edited.name}` applies the edit"
     if not edited.changes:
-        lines.append(Text(f"{show_name(edited.name)}: the schema already has this content"))
+        end = f"{show_name(edited.name)}: the schema already has this content"
     elif edited.is_taken_over:
-        lines.append(
-            Text(escape(f"next: `schemactl migrate plan {edited.name} --to DEST` renames the tables and columns"))
-        )
-    else:
-        lines.append(Text(escape(f"next: `schemactl sync {edited.name}` applies the edit")))
-    return print_sections([lines], look)
+        end = f"next: `schemactl migrate plan {edited.name} --to DEST` renames the tables and columns"
+    return print_sections([[*lines, Text(escape(end))]], look)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from schemactl.render import plan_words as words
 from schemactl.render import review_words
 from schemactl.render.changes import describe, full_name
 from schemactl.render.escaping import escape
-from schemactl.render.json import Shown, document
+from schemactl.render.json import document
 from schemactl.render.reviews import OUTPUTS
 from schemactl.render.reviews.markdown import Table, code, finding_table, fitting_table, heading, prose, room_left, word
 from schemactl.render.selection import count_labels
@@ -34,9 +34,7 @@ from schemactl.schema.changes import Change
 from schemactl.schema.wording import counted
 from schemactl.store.sources import TABLE_PREFIX
 
-_SHOWN: Final[Shown] = {
-    "Finding": "migration=schema severity location rule title message why fix table column fingerprint"
-}
+_FIELDS: Final = "migration=schema severity location rule title message why fix table column fingerprint"
 _STEPS: Final = "| | Step | Risk | Lock | Undo |\n|---|---|---|---|---|\n"
 _FINDINGS: Final = "| Severity | Rule | What |\n|---|---|---|\n"
 
@@ -64,9 +62,8 @@ def render_markdown(report: Report, plans: Sequence[MigrationPlan], title: str) 
             parts += (caption, *table)
     if omitted_plans:
         risks = count_labels(planned.risk for plan in omitted_plans for planned in plan.steps)
-        parts.append(
-            f"{counted(len(omitted_plans), 'more plan')} did not fit into this comment{risks and f': {risks}'}.\n"
-        )
+        plan_count = counted(len(omitted_plans), "more plan")
+        parts.append(f"{plan_count} did not fit into this comment{risks and f': {risks}'}.\n")
     return "".join(parts).rstrip("\n") + "\n"
 
 
@@ -119,7 +116,7 @@ def lint_document(report: Report, plans: Sequence[MigrationPlan]) -> dict[str, A
     return {
         "counts": {str(severity): numbers[severity] for severity in (Severity.ERROR, Severity.WARN, Severity.INFO)},
         "plans": [plan_document(plan) for plan in plans],
-        "findings": document(report.findings, _SHOWN),
+        "findings": document(report.findings, {"Finding": _FIELDS}),
     }
 
 
@@ -236,13 +233,13 @@ def _findings(report: InferenceReport) -> Iterator[Finding]:
         column_name = violation.variant_of or violation.column  # as all formats name it
         column_suffix = f".{column_name}" if column_name else ""
         first = f", first at {violation.first}" if violation.first is not None else ""
-        message = (
-            f"`{violation.table}{column_suffix}`: {violation.found}, expected {violation.expected} "
-            f"({violation.entity}={violation.mode}; {counted(violation.values, 'value')}{first})"
-        )
+        contract = f"{violation.entity}={violation.mode}; {counted(violation.values, 'value')}{first}"
+        change = f"{violation.found}, expected {violation.expected} ({contract})"
+        message = f"`{violation.table}{column_suffix}`: {change}"
         location = _location(violation.first) if violation.first is not None else None
-        table_and_column = {"table": violation.table, "column": column_name}
-        finding = finding_of(rules.VIOLATES, message, name, location=location, **table_and_column)
+        finding = finding_of(
+            rules.VIOLATES, message, name, location=location, table=violation.table, column=column_name
+        )
         # The contract asks for the discards, so these are no errors.
         yield finding if violation.mode == "freeze" else replace(finding, severity=Severity.WARN)
     for table in report.tables:
@@ -257,9 +254,8 @@ def _findings(report: InferenceReport) -> Iterator[Finding]:
     for null in report.nulls:
         noun = "null" if null.variant is None else f"value of `{null.variant}`"
         message = f"`{null.table}.{null.column}`: {counted(null.count, noun)}, first at {null.first}"
-        yield finding_of(
-            rules.UNREAD, message, name, location=_location(null.first), table=null.table, column=null.column
-        )
+        location = _location(null.first)
+        yield finding_of(rules.UNREAD, message, name, location=location, table=null.table, column=null.column)
     for file in report.files:
         if file.bad:
             message = f"`{file.path}`: {counted(file.bad, 'record')} cannot be read"

@@ -9,6 +9,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 from rich.tree import Tree
 
+from schemactl.grouping import group_by
 from schemactl.inference.evidence import Position
 from schemactl.inference.findings import STATED
 from schemactl.inference.report import (
@@ -78,10 +79,7 @@ def show_reading(report: InferenceReport, look: Look) -> Iterator[RenderableType
 
 def show_files(report: InferenceReport, look: Look) -> Iterator[RenderableType]:
     """Yield the files of each root table; a single file takes one line."""
-    by_table: dict[str, list[FileFinding]] = {}
-    for file in report.files:
-        by_table.setdefault(file.table, []).append(file)
-    for table, files in by_table.items():
+    for table, files in group_by(report.files, lambda file: file.table).items():
         yield from _show_files_of(table, files, report.sample, look)
 
 
@@ -183,11 +181,9 @@ def show_typing(finding: TypingFinding) -> Text:
 def _collision(finding: CollisionFinding) -> Text:
     name = show_place(finding.table, finding.column)
     thing = "column" if finding.column is not None else "table"
-    return warning(
-        "warning",
-        f"{show_sources(finding.sources)} become one {thing}, {name}; if a document has several of them, dlt keeps "
-        f"only the last (--resolve-collisions gives each a {thing})",
-    )
+    effect = f"dlt keeps only the last (--resolve-collisions gives each a {thing})"
+    merged = f"{show_sources(finding.sources)} become one {thing}, {name}"
+    return warning("warning", f"{merged}; if a document has several of them, {effect}")
 
 
 def show_hashes(report: InferenceReport) -> Iterator[Text]:
@@ -203,19 +199,15 @@ def show_hashes(report: InferenceReport) -> Iterator[Text]:
                 yield Text(f"to keep them, run `schemactl sync {escape(report.name)}` first")
     if report.export_edited and not report.is_refused:
         makes = "updated" if report.written else "would update"
-        yield Text(
-            f"{makes} the hash of the export file, which was edited by hand; dlt overwrites it: edit the import file"
-        )
+        advice = "dlt overwrites it: edit the import file"
+        yield Text(f"{makes} the hash of the export file, which was edited by hand; {advice}")
     before, after = report.before_hash, report.after_hash
-    if report.is_refused:
-        if before is not None:
-            yield Text(f"hash {before}, version {report.before_version}, unchanged")
-    elif before is None:
-        yield Text(f"hash {after}, version {report.after_version}")
-    elif before != after:
+    if before is not None and (report.is_refused or before == after):
+        yield Text(f"hash {before}, version {report.before_version}, unchanged")
+    elif before is not None:
         yield Text(f"hash {before} -> {after}, version {report.before_version} -> {report.after_version}")
-    else:
-        yield Text(f"hash {after}, version {report.after_version}, unchanged")
+    elif not report.is_refused:
+        yield Text(f"hash {after}, version {report.after_version}")
 
 
 def why_untyped(report: InferenceReport) -> str:
@@ -243,9 +235,7 @@ def show_tables(tables: tuple[TableFinding, ...], look: Look) -> Tree:
     """Return the new and changed tables and columns with their reasons, nested tables below their parents."""
     root = Tree("", hide_root=True, guide_style=FAINT)
     names = {table.name for table in tables}
-    below: dict[str | None, list[TableFinding]] = {}
-    for table in tables:
-        below.setdefault(table.parent if table.parent in names else None, []).append(table)
+    below = group_by(tables, lambda table: table.parent if table.parent in names else None)
     for table in below.get(None, ()):
         _add_table(root, table, below, look, is_top=True)
     return root
@@ -279,14 +269,10 @@ def _with_variants_beside(columns: tuple[ColumnFinding, ...]) -> Iterator[Column
     """Yield the columns from data in the schema's order, but variants right after their base columns."""
     visible_columns = [column for column in columns if not _is_unseen(column)]
     names = {column.name for column in visible_columns}
-    variants: dict[str, list[ColumnFinding]] = {}
-    for column in visible_columns:
-        if column.variant_of in names:
-            variants.setdefault(column.variant_of or "", []).append(column)
-    for column in visible_columns:
-        if column.variant_of not in names:
-            yield column
-            yield from variants.get(column.name, ())
+    by_base = group_by(visible_columns, lambda column: column.variant_of if column.variant_of in names else None)
+    for column in by_base.get(None, ()):
+        yield column
+        yield from by_base.get(column.name, ())
 
 
 def _column(column: ColumnFinding, look: Look) -> RenderableType:

@@ -33,9 +33,8 @@ def render_document(document: dict[str, Any]) -> str:
     if text.isascii():
         return text
     # Outside of JSON strings the encoder's own line breaks are the only such characters.
-    return "".join(
-        json.dumps(character)[1:-1] if character != "\n" and is_unsafe(character) else character for character in text
-    )
+    characters = (json.dumps(of)[1:-1] if of != "\n" and is_unsafe(of) else of for of in text)
+    return "".join(characters)
 
 
 def read_schema(command: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from rich.text import Text
 
 from schemactl.normalization.loaded_files import FilesReport, FileState, LoadedFile
 from schemactl.progress import size_text
-from schemactl.render.console import FAINT, WARNING, Look, named, print_sections
+from schemactl.render.console import FAINT, WARNING, Look, named, print_line, print_sections
 from schemactl.render.escaping import escape
 from schemactl.schema.wording import counted
 
@@ -20,20 +20,16 @@ def print_files(report: FilesReport, look: Look) -> str:
 def print_forgotten(report: FilesReport, look: Look) -> str:
     """Return the text of ``schemactl files forget``."""
     if report.is_declined:
-        return print_sections([[Text("nothing was forgotten")]], look)
-    files = counted(len(report.files), "file")
-    return print_sections(
-        [[Text(f"forgot {files}: the next `--new-only` loads them again, and their rows stay")]], look
-    )
+        return print_line("nothing was forgotten", look)
+    effect = "the next `--new-only` loads them again, and their rows stay"
+    return print_line(f"forgot {counted(len(report.files), 'file')}: {effect}", look)
 
 
 def _title(report: FilesReport) -> Text:
     loads = len({file.entry.load_id for file in report.files})
     paths = len({file.entry.file.path for file in report.files})
-    destination = escape(report.destination)
-    if not paths:
-        return named(report.name, f"no file was loaded into {destination}")
-    return named(report.name, f"{counted(paths, 'file')} in {counted(loads, 'load')} into {destination}")
+    counts = f"{counted(paths, 'file')} in {counted(loads, 'load')}" if paths else "no file was loaded"
+    return named(report.name, f"{counts} into {escape(report.destination)}")
 
 
 def _table(files: tuple[LoadedFile, ...]) -> Table:

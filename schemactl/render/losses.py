@@ -7,6 +7,7 @@ from typing import Final
 
 from schemactl.formats import Loss
 from schemactl.formats._losses import describe_loss
+from schemactl.grouping import group_by
 from schemactl.render.escaping import escape
 
 _SHOWN: Final = 3
@@ -31,15 +32,9 @@ def _hidden(count: int) -> str:
 
 def print_losses(losses: Sequence[Loss], holder: str, *, is_verbose: bool = False) -> str:
     """Return a line for each lost property, with its first places, or all of them if ``is_verbose``."""
-    by_property: dict[str, list[Loss]] = {}
-    for loss in losses:
-        by_property.setdefault(loss.item, []).append(loss)
     lines = []
-    for property_losses in by_property.values():
+    for property_losses in group_by(losses, lambda loss: loss.item).values():
         first_losses = property_losses if is_verbose else property_losses[:_SHOWN]
-        descriptions, hidden_count = (
-            escape(", ".join(map(describe_loss, first_losses))),
-            len(property_losses) - len(first_losses),
-        )
-        lines.append(f"not in {holder}: {descriptions}{_hidden(hidden_count)}\n")
+        descriptions = escape(", ".join(map(describe_loss, first_losses)))
+        lines.append(f"not in {holder}: {descriptions}{_hidden(len(property_losses) - len(first_losses))}\n")
     return "".join(lines)

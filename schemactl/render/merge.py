@@ -8,9 +8,9 @@ from typing import Any, Final
 from rich.console import RenderableType
 from rich.text import Text
 
-from schemactl.render.changes import describe, full_name
-from schemactl.render.console import ERROR, WARNING, Look, indented, named, print_line, print_sections
+from schemactl.render.console import ERROR, WARNING, Look, named, print_line, print_sections
 from schemactl.render.escaping import escape
+from schemactl.render.files import show_change, show_indented
 from schemactl.render.json import Shown, document
 from schemactl.schema.branch_merge import MergedFile
 from schemactl.schema.wording import counted
@@ -53,25 +53,18 @@ def _section(file: MergedFile, look: Look) -> Iterator[RenderableType]:
         return
     if file.fault is not None:
         yield named(file.path, "merged line by line, check the whole file")
-        yield _indented(Text(escape(file.fault), style=ERROR), look)
+        yield show_indented(Text(escape(file.fault), style=ERROR), look)
         return
     theirs = counted(len(file.changes), "change") + " from theirs"
     yield named(file.path, f"{theirs}, {counted(len(conflicts), 'conflict')}" if conflicts else f"merged, {theirs}")
     if not look.is_quiet:
-        for change in file.changes:
-            name = full_name(change)
-            line = f"{name}: {describe(change)}" if name else describe(change)
-            yield _indented(Text(escape(line)), look)
+        yield from (show_change(change, look) for change in file.changes)
     for conflict in conflicts:
-        yield _indented(Text("conflict", style=ERROR).append(escape(f": {conflict.message}"), style="default"), look)
+        text = Text("conflict", style=ERROR).append(escape(f": {conflict.message}"), style="default")
+        yield show_indented(text, look)
     for comment in file.lost_comments:
-        yield _indented(Text("comment of theirs left out", style=WARNING).append(escape(f": {comment}")), look)
+        yield show_indented(Text("comment of theirs left out", style=WARNING).append(escape(f": {comment}")), look)
     if file.written is not None and not look.is_quiet:
         yield Text(f"wrote {escape(file.written)}")
     if conflicts:
         yield Text("edit the lines between the markers, then `schemactl fmt` updates version and hash")
-
-
-def _indented(line: Text, look: Look) -> RenderableType:
-    # A padding fills lines up to the width, which is a million if another program reads the output: that is slow.
-    return Text("  ").append(line) if look.width is None else indented(line)

@@ -62,12 +62,11 @@ def print_applied(report: reports.ApplyReport, look: Look) -> str:
             step_count, target = len(plan.steps) - (report.planned.done or 0), plan.target
             action = f"applied {counted(step_count, 'step')} in {report.seconds:.1f} s" if plan.steps else "recorded"
             state = f"has {escape(target.name)} version {target.version}, hash {target.version_hash}"
-            lines = [Text(f"{action}: {_address(plan.place)}, {state}", style=_GOOD)]
+            lines = print_line(f"{action}: {_address(plan.place)}, {state}", look, _GOOD)
             if report.copy is not None:
-                lines.append(
-                    Text(f"A copy from before the run is kept until `schemactl migrate clean`: {escape(report.copy)}")
-                )
-            return print_sections([lines], look)
+                kept = "A copy from before the run is kept until `schemactl migrate clean`"
+                lines += print_line(f"{kept}: {escape(report.copy)}", look)
+            return lines
         case reports.Outcome.NOTHING:
             return print_plan(plan, look)
         case reports.Outcome.DECLINED:
@@ -112,10 +111,8 @@ def _ledger(report: reports.PlanReport) -> Iterator[RenderableType]:
     """Yield an unfinished earlier run of the ledger, and whether the ledger names the schema."""
     if report.done is not None:
         remaining = len(report.plan.steps) - report.done
-        verb = "is" if remaining == 1 else "are"
-        yield warning(
-            "unfinished", f"an earlier run completed {report.done:,} of these steps; {remaining:,} {verb} left"
-        )
+        left = f"{remaining:,} {'is' if remaining == 1 else 'are'} left"
+        yield warning("unfinished", f"an earlier run completed {report.done:,} of these steps; {left}")
     if not report.plan.steps and not report.is_recorded:
         yield Text("The destination's ledger does not have this schema yet; `apply` records it.", style=FAINT)
 
@@ -125,10 +122,8 @@ def print_rollback(report: reports.RollbackReport, look: Look) -> str:
     before, after = report.before or "no schema", report.after or "no schema"
     head = Text().append(escape(report.name), style="bold").append(f": {before} -> {after}")
     undoes = indented(Text(f"undoes {counted(len(report.steps), 'step')} in {_address(report.place)}", style=FAINT))
-    steps = _undone_steps(report.steps, look)
-    return print_sections(
-        [[head, undoes], *steps, list(_rollback_counts(report)), show_blockers(report.blockers)], look
-    )
+    ending = (list(_rollback_counts(report)), show_blockers(report.blockers))
+    return print_sections([[head, undoes], *_undone_steps(report.steps, look), *ending], look)
 
 
 def print_rolled_back(report: reports.RollbackReport, look: Look) -> str:
@@ -149,12 +144,10 @@ def _newer_files(report: reports.RollbackReport, look: Look) -> str:
     if report.files_hash is None or report.files_hash == report.after or look.is_quiet:
         return ""
     name = escape(report.name)
-    lines = (
-        f"the schema files of `{name}` still have the change: `schemactl migrate apply {name}` would make it again",
-        "to remove it there too, restore both files from git, or edit the import file back and "
-        f"run `schemactl sync {name}`",
-    )
-    return "".join(print_line(line, look) for line in lines)
+    again = f"the schema files of `{name}` still have the change: `schemactl migrate apply {name}` would make it again"
+    restore = "restore both files from git, or edit the import file back"
+    advice = f"to remove it there too, {restore} and run `schemactl sync {name}`"
+    return print_line(again, look) + print_line(advice, look)
 
 
 def _undone_steps(steps: Sequence[reports.UndoneStep], look: Look) -> Iterator[list[RenderableType]]:
@@ -216,9 +209,8 @@ def _script_lines(report: reports.PlanReport) -> Iterator[str]:
     target = report.plan.target
     version = f"version {target.version}, hash {target.version_hash}"
     yield _comment(f"{target.name}, {version}, for {report.plan.place.kind}")
-    yield _comment(
-        "The data was not read. The engine's cast converts values; check for values that it would round or cut."
-    )
+    advice = "check for values that it would round or cut"
+    yield _comment(f"The data was not read. The engine's cast converts values; {advice}.")
     for number, planned in enumerate(report.plan.steps, 1):
         yield ""
         yield from _script_step(number, planned)
@@ -289,8 +281,7 @@ def print_recorded(report: reports.BaselineReport, look: Look) -> str:
     match report.outcome:
         case reports.Outcome.DONE:
             tables = counted(report.tables, "table")
-            end = f"recorded this schema in the ledger: {tables}, unchanged"
-            return print_line(end, look, _GOOD)
+            return print_line(f"recorded this schema in the ledger: {tables}, unchanged", look, _GOOD)
         case reports.Outcome.DECLINED:
             return print_line("nothing recorded", look)
         case reports.Outcome.NOTHING:
@@ -376,8 +367,8 @@ def _drift(changes: Sequence[Change], variants: Sequence[ColumnAdded] = ()) -> I
 
 
 def _stored_variants(report: reports.StatusReport, look: Look) -> Iterator[RenderableType]:
-    listed = report.stored_variants if look.is_verbose else report.stored_variants[:_MOST_VARIANTS]
-    for variant in listed:
+    listed_variants = report.stored_variants if look.is_verbose else report.stored_variants[:_MOST_VARIANTS]
+    for variant in listed_variants:
         name, home, fill = f"`{variant.table}.{variant.column}`", f"`{variant.home}`", variant.fill
         text = f"{name} of {home}"
         if fill is not None:
@@ -385,14 +376,12 @@ def _stored_variants(report: reports.StatusReport, look: Look) -> Iterator[Rende
             since = f", since load {fill.first_load}" if fill.first_load else ""
             text += f": {fill.values:,} of {counted(fill.rows, 'row')} ({share}){since}"
         yield warning("variant", escape(text))
-    if len(report.stored_variants) > len(listed):
-        yield more(len(report.stored_variants) - len(listed), "variant")
+    if len(report.stored_variants) > len(listed_variants):
+        yield more(len(report.stored_variants) - len(listed_variants), "variant")
     foldable = sum(variant.is_foldable for variant in report.stored_variants)
-    schema_name = report.target.schema_name if report.target else None
-    if foldable and schema_name:
-        yield from show_hint(
-            f"{counted(foldable, 'variant')} of `{schema_name}` could fold: `schemactl edit {schema_name} --fold-all`"
-        )
+    if foldable and report.target and (name := report.target.schema_name):
+        command = f"`schemactl edit {name} --fold-all`"
+        yield from show_hint(f"{counted(foldable, 'variant')} of `{name}` could fold: {command}")
 
 
 def _runs(runs: Sequence[reports.PastRun], look: Look) -> Iterator[RenderableType]:
@@ -444,11 +433,9 @@ def _odd(report: reports.VerifyReport) -> Iterator[RenderableType]:
     for moved in report.misplaced:
         name, noun = (moved.table, "rows") if moved.column is None else (f"{moved.table}.{moved.column}", "values")
         message = f"`{name}` does not contain the {noun} of `{moved.origin}`, its name in `x-renamed-from`"
-        yield warning("values", escape(message))
-        yield from show_hint(
-            f"set `x-renamed-from: [{moved.origin}]` again and apply it while `{moved.origin}` "
-            "exists; if the values are correct now, run `schemactl migrate baseline`"
-        )
+        again = f"set `x-renamed-from: [{moved.origin}]` again and apply it while `{moved.origin}` exists"
+        hint = f"{again}; if the values are correct now, run `schemactl migrate baseline`"
+        yield from (warning("values", escape(message)), *show_hint(hint))
 
 
 def _verified(report: reports.VerifyReport) -> Text:
@@ -472,18 +459,17 @@ def print_next(report: reports.NextReport, look: Look) -> str:
     """Return the text of ``plan --dir``: the steps, their blockers, and the written files."""
     if report.migration is None:
         return print_line("Nothing to do: the last migration already produces this schema.", look, _GOOD)
-    plan_text = (
-        print_plan_report(report.there, look)
-        if report.there is not None
-        else "\n".join(print_plan(report.migration.unbound_plan(plan), look) for plan in report.migration.plans)
-    )
+    if report.there is not None:
+        plan_text = print_plan_report(report.there, look)
+    else:
+        plans = map(report.migration.unbound_plan, report.migration.plans)
+        plan_text = "\n".join(print_plan(plan, look) for plan in plans)
     shown_blockers = report.there.blockers if report.there is not None else ()
     lines = show_blockers(blocker for blocker in report.blockers if blocker not in shown_blockers)
+    outcome = Text("migration refused; nothing written", style=ERROR)
     if report.is_written:
-        lines.append(Text(f"wrote {escape(report.folder)}/{json_name(report.migration.name)}", style=_GOOD))
-    else:
-        lines.append(Text("migration refused; nothing written", style=ERROR))
-    return f"{plan_text}\n{print_sections([lines], look)}"
+        outcome = Text(f"wrote {escape(report.folder)}/{json_name(report.migration.name)}", style=_GOOD)
+    return f"{plan_text}\n{print_sections([[*lines, outcome]], look)}"
 
 
 def print_checked(report: reports.CheckReport, look: Look, success: str = "sound") -> str:
@@ -503,9 +489,8 @@ def print_rebased(report: reports.RebaseReport, look: Look) -> str:
     if not report.moved:
         return print_line("Nothing to do: the migrations are in order.", look, _GOOD)
     lines = [Text(f"{before} -> {after}") for before, after in report.moved]
-    return print_sections(
-        [[*lines, Text(f"the last migration produces the schema {report.schema_hash}", style=_GOOD)]], look
-    )
+    end = Text(f"the last migration produces the schema {report.schema_hash}", style=_GOOD)
+    return print_sections([[*lines, end]], look)
 
 
 def print_standings(standings: Sequence[reports.FolderStanding], look: Look) -> str:
@@ -528,11 +513,9 @@ def _standing(standing: reports.FolderStanding) -> Iterator[RenderableType]:
 
 def print_pending(report: reports.FolderApplyReport, look: Look) -> str:
     """Return the plans that ``apply --dir`` will run."""
-    parts = [print_standings([report.standing], look)]
-    if report.next is not None:
-        parts.append(print_plan_report(report.next, look))
-    parts += [print_plan(plan, look) for plan in report.later]
-    return "\n".join(filter(None, parts))
+    first = print_plan_report(report.next, look) if report.next is not None else ""
+    plans = (first, *(print_plan(plan, look) for plan in report.later))
+    return "\n".join(filter(None, (print_standings([report.standing], look), *plans)))
 
 
 def print_folder_applied(report: reports.FolderApplyReport, look: Look) -> str:
@@ -575,5 +558,5 @@ def print_compared(report: reports.CompareReport, look: Look) -> str:
 def _compared(side: reports.Compared) -> Iterator[RenderableType]:
     yield Text(_address(side.place), style="bold")
     state = "no schema" if side.there is None else f"version {side.there.version}, hash {side.there.version_hash}"
-    migration_suffix = f", migration {side.migration}" if side.migration is not None else ""
-    yield indented(Text(f"{state}{escape(migration_suffix)}"))
+    migration = f", migration {side.migration}" if side.migration is not None else ""
+    yield indented(Text(f"{state}{escape(migration)}"))

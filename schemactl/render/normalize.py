@@ -9,6 +9,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from schemactl.grouping import group_by
 from schemactl.normalization.report import NormalizeReport, Outcome, Stop, TableCounts
 from schemactl.normalization.tally import OverwriteFinding, UnfitFinding
 from schemactl.progress import size_text
@@ -135,9 +136,8 @@ def _loads(report: NormalizeReport) -> Table:
 def _nested(tables: Sequence[TableCounts]) -> Iterator[tuple[int, int]]:
     """Yield the place and depth of each table, its nested tables directly below it."""
     names = {table.name for table in tables}
-    indexes_by_parent: dict[str | None, list[int]] = {}
-    for table_index, table in enumerate(tables):
-        indexes_by_parent.setdefault(table.parent if table.parent in names else None, []).append(table_index)
+    parents = [table.parent if table.parent in names else None for table in tables]
+    indexes_by_parent = group_by(range(len(tables)), parents.__getitem__)
     pending_tables = [(table_index, 0) for table_index in reversed(indexes_by_parent.get(None, ()))]
     while pending_tables:
         table_index, depth = pending_tables.pop()
@@ -202,10 +202,8 @@ def _outcome(report: NormalizeReport) -> Text:
     match report.outcome:
         case Outcome.LOADED:
             other_roots = [root for root in report.roots if root.disposition != "append"]
-            dispositions = [
-                f"{root.disposition} ({root.name})" if len(report.roots) > 1 else root.disposition
-                for root in other_roots
-            ]
+            ending = " ({})" if len(report.roots) > 1 else ""
+            dispositions = [root.disposition + ending.format(root.name) for root in other_roots]
             disposition_note = f", write disposition {escape(', '.join(dispositions))}" if dispositions else ""
             loads = f"{len(report.loads):,} loads" if len(report.loads) > 1 else f"load {escape(report.load_id)}"
             waiting_note = f"; {counted(report.waiting, 'file')} left for the next call" if report.waiting else ""
@@ -217,8 +215,6 @@ def _outcome(report: NormalizeReport) -> Text:
         case Outcome.STOPPED:
             untyped = {Stop.TYPING: why_untyped(report.inference)} if report.inference else {}
             reasons = ", ".join({**_REASONS, **untyped}[stop] for stop in report.stops)
-            if report.loads:
-                loads = counted(len(report.loads), "load")
-                waiting_files = counted(report.waiting, "file")
-                return Text(f"stopped after {loads}, with {waiting_files} left: {reasons}", style=ERROR)
-            return Text(f"nothing loaded: {reasons}", style=ERROR)
+            loads, waiting_files = counted(len(report.loads), "load"), counted(report.waiting, "file")
+            fate = f"stopped after {loads}, with {waiting_files} left" if report.loads else "nothing loaded"
+            return Text(f"{fate}: {reasons}", style=ERROR)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from rich.console import RenderableType
@@ -14,18 +14,9 @@ from rich.tree import Tree
 
 from schemactl.render.console import FAINT, NAME, WARNING, Look, first_lines, named, print_sections, warning
 from schemactl.render.escaping import escape, show_name
+from schemactl.render.json import Shown, document
 from schemactl.render.review_words import MOST_READERS, describe_broken
-from schemactl.review.readers import (
-    Answer,
-    Blindness,
-    Broken,
-    ColumnReaders,
-    Reader,
-    Readership,
-    ReadersReport,
-    StepReaders,
-    Use,
-)
+from schemactl.review.readers import Answer, Blindness, ColumnReaders, Reader, ReadersReport, StepReaders, Use
 
 _STYLES: Final = {Answer.READ: "", Answer.NOT_READ: FAINT, Answer.UNKNOWN: WARNING}
 
@@ -56,7 +47,8 @@ def _lines(report: ReadersReport, look: Look) -> Iterator[RenderableType]:
             trees[row.table] = Tree(Text(escape(row.table), style=NAME))
         if row.column is None:
             continue
-        branch = trees[row.table].add(_column_line(row))
+        line = Text(escape(str(row.column)), style=NAME)
+        branch = trees[row.table].add(line.append(f": {row.answer.value}", style=_STYLES[row.answer] or "default"))
         for line in first_lines(_readers_of(row), Text, look, "reader"):
             branch.add(line)
     yield from trees.values()
@@ -69,11 +61,6 @@ def _lines(report: ReadersReport, look: Look) -> Iterator[RenderableType]:
         first_names = ", ".join(list(names)[:MOST_READERS])
         others = f" and {len(names) - MOST_READERS:,} more" if len(names) > MOST_READERS else ""
         yield warning("cannot tell", f"what {first_names}{others} may read: {escape(reason)}")
-
-
-def _column_line(row: ColumnReaders) -> Text:
-    line = Text(escape(str(row.column)), style=NAME)
-    return line.append(f": {row.answer.value}", style=_STYLES[row.answer] or "default")
 
 
 def _readers_of(row: ColumnReaders) -> list[str]:
@@ -98,13 +85,14 @@ def print_step_readers(steps: Sequence[StepReaders], look: Look) -> str:
 # --- data ---
 
 
+_USE_COLUMNS: Final = ("kind", "reader", "clause", "reason", "file", "line", "owner")
+
+
 def readers_csv(reports: Sequence[ReadersReport]) -> str:
     """Return a row for each use, and a row for each column without readers."""
     text = io.StringIO()
     sheet = csv.writer(text, lineterminator="\n")
-    sheet.writerow(
-        ("schema", "table", "column", "answer", "kind", "reader", "clause", "reason", "file", "line", "owner")
-    )
+    sheet.writerow((*("schema", "table", "column", "answer"), *_USE_COLUMNS))
     for report in reports:
         for row in report.columns:
             if row.column is None:
@@ -118,91 +106,66 @@ def readers_csv(reports: Sequence[ReadersReport]) -> str:
                 texts = (reader.kind, reader.name, clause, reason, file, line, reader.owner)
                 sheet.writerow((*head, *(escape(text) if isinstance(text, str) else text for text in texts)))
             if not places:
-                sheet.writerow((*head, *[None] * 7))
+                sheet.writerow((*head, *[None] * len(_USE_COLUMNS)))
     return text.getvalue()
 
 
 def readers_document(reports: Sequence[ReadersReport]) -> dict[str, Any]:
     """Return the JSON document of ``schemactl readers``."""
-    return {
-        "schemas": [
-            {
-                "name": report.schema,
-                "is_complete": report.readership.is_complete,
-                "columns": [_row(row, report.readership) for row in report.columns if row.column is not None],
-                "readers": [
-                    {**reader_document(reader), "downstream": [reader_document(behind) for behind in downstream]}
-                    for reader, downstream in _readers(report).items()
-                ],
-            }
-            for report in reports
-        ]
-    }
+    return {"schemas": list(map(_schema, reports))}
 
 
-def _readers(report: ReadersReport) -> dict[Reader, Sequence[Reader]]:
+def _schema(report: ReadersReport) -> dict[str, Any]:
     readership = report.readership
     readers = dict.fromkeys(use.reader for use in readership.uses)
     readers |= dict.fromkeys(blindness.reader for blindness in readership.blind)
-    return {reader: readership.downstream.get(reader, ()) for reader in readers}
-
-
-def _row(row: ColumnReaders, readership: Readership) -> dict[str, Any]:
     return {
-        "table": row.table,
-        "column": row.column,
-        "answer": row.answer.value,
-        "uses": [use_document(use) for use in row.uses],
-        "cannot_tell": blindness_document(readership.doubts(row.table, row.column)),
+        "name": report.schema,
+        "is_complete": readership.is_complete,
+        "columns": [
+            {**_plain(row), "cannot_tell": _plain(readership.doubts(row.table, row.column))}
+            for row in report.columns
+            if row.column is not None
+        ],
+        "readers": [_with_downstream(reader, readership.downstream.get(reader, ())) for reader in readers],
     }
 
 
-def blindness_document(blind: Iterable[Blindness]) -> list[dict[str, Any]]:
-    """Return the readers whose uses are unknown, with the reasons, as JSON data."""
-    return [
-        {**reader_document(item.reader), "reason": item.reason, "location": location_document(item)} for item in blind
-    ]
-
-
-def broken_document(readers: Iterable[Broken]) -> list[dict[str, Any]]:
-    """Return the readers that a change breaks as JSON data."""
-    return [
-        {
-            **reader_document(broken.reader),
-            "uses": [use_document(use) for use in broken.uses],
-            "downstream": [reader_document(reader) for reader in broken.downstream],
-        }
-        for broken in readers
-    ]
-
-
-def step_readers_document(steps: Iterable[StepReaders]) -> list[dict[str, Any]]:
+def step_readers_document(steps: Sequence[StepReaders]) -> list[dict[str, Any]]:
     """Return the readers that the steps of a plan break as JSON data."""
-    return [{"number": step.number, "readers": broken_document(step.readers)} for step in steps]
+    return list(map(_plain, steps))
 
 
-def use_document(use: Use) -> dict[str, Any]:
-    """Return a use as JSON data."""
-    return {
+def _with_downstream(reader: Reader, downstream: Sequence[Reader], **fields: Any) -> dict[str, Any]:
+    return {**_plain(reader), **fields, "downstream": _plain(downstream)}
+
+
+def _file_and_line(item: Use | Blindness) -> dict[str, Any] | None:
+    return None if item.location is None else {"path": item.location.path, "line": item.location.line}
+
+
+SHOWN: Final[Shown] = {
+    "Reader": lambda reader: {
+        "kind": reader.kind,
+        "name": reader.name,
+        "file": reader.location.path if reader.location else None,
+        "owner": reader.owner,
+    },
+    "Use": lambda use: {
         "reader": use.reader.name,
         "column": use.column,
         "clause": use.clause.value,
         "is_computed": use.is_computed,
         "is_indirect": use.is_indirect,
-        "location": location_document(use),
-    }
+        "location": _file_and_line(use),
+    },
+    "Blindness": lambda item: {**_plain(item.reader), "reason": item.reason, "location": _file_and_line(item)},
+    "Broken": lambda broken: _with_downstream(broken.reader, broken.downstream, uses=_plain(broken.uses)),
+    "ColumnReaders": "table column answer uses",
+    "StepReaders": "number readers",
+}
+"""The JSON forms of readers and of their uses."""
 
 
-def reader_document(reader: Reader) -> dict[str, Any]:
-    """Return a reader as JSON data."""
-    return {
-        "kind": reader.kind,
-        "name": reader.name,
-        "file": reader.location.path if reader.location else None,
-        "owner": reader.owner,
-    }
-
-
-def location_document(item: Use | Blindness) -> dict[str, Any] | None:
-    """Return the file and line of a use as JSON data."""
-    return None if item.location is None else {"path": item.location.path, "line": item.location.line}
+def _plain(value: Any) -> Any:
+    return document(value, SHOWN)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator
-from dataclasses import asdict
-from typing import Any
+from dataclasses import fields
+from typing import Any, Final
 
 from rich.console import RenderableType
 from rich.text import Text
@@ -37,23 +37,25 @@ from schemactl.render.console import (
     warning,
 )
 from schemactl.render.escaping import escape, show_place
+from schemactl.render.json import Shown, document
 from schemactl.render.normalize import print_stop, show_next_calls
 from schemactl.schema.personal import is_personal
 from schemactl.schema.types import Schema
 from schemactl.schema.wording import counted
 
-_GROUP_FIELDS = ("kind", "reason", "table", "column", "load_id", "file", "state", "count", "records", "lost")
+_SHOWN: Final[Shown] = {
+    "RejectsReport": "name destination records=summary.records lost=summary.lost",
+    "RejectedRecords": "name destination total",
+    "Reject": "kind table column path reason remedy value state replayed_in discarded_because",
+    "ChangeReport": "name destination is_done records rejects waiting",
+    "ReplayReport": "name destination load_id is_done records passed partly waiting lost settled",
+}
 
 
 def summary_document(report: RejectsReport) -> dict[str, Any]:
     """Return the JSON document of ``schemactl rejects list``."""
-    return {
-        "name": report.name,
-        "destination": report.destination,
-        "records": {str(state): count for state, count in report.summary.records.items()},
-        "lost": report.summary.lost,
-        "groups": [_group(group, report.schema) for group in report.summary.groups],
-    }
+    groups = [_group(group, report.schema) for group in report.summary.groups]
+    return {**document(report, _SHOWN), "groups": groups}
 
 
 def print_list(report: RejectsReport, look: Look) -> str:
@@ -63,23 +65,15 @@ def print_list(report: RejectsReport, look: Look) -> str:
     lines: list[RenderableType] = [named(report.name, counts or "no rejects")]
     sections: list[list[RenderableType]] = [lines]
     for group in summary.groups:
-        group_document = _group(group, report.schema)
-        line = warning(
-            str(group.kind),
-            f"{show_place(group.table, group.column)}: {counted(group.count, 'reject')}, {escape(group.reason)}",
-        )
-        value = "" if group_document["example"] is None else f", such as {escape(group_document['example'])}"
-        line.append(value)
-        times = " to ".join(
-            dict.fromkeys(moment[:19] for moment in (group_document["first"], group_document["last"]) if moment)
-        )
+        moments = (moment.isoformat()[:19] for moment in (group.first, group.last) if moment)
+        times = " to ".join(dict.fromkeys(moments))
         source = f"{escape(group.file)} in load {escape(group.load_id)}{f', {times}' if times else ''}"
         lost = f", {counted(group.lost, 'record')} not stored" if group.lost else ""
         state = "" if group.state is RejectState.WAITING else f", {group.state}"
+        line = _group_line(group, report.schema)
         sections.append([line, indented(Text(f"{source}{lost}{state}", style=FAINT))])
     if summary.lost:
-        message = f"{counted(summary.lost, 'record')} cannot be replayed: not stored"
-        sections.append([warning("lost", message)])
+        sections.append([warning("lost", f"{counted(summary.lost, 'record')} cannot be replayed: not stored")])
     if summary.records.get(RejectState.WAITING) and not look.is_quiet:
         sections.append([*show_next_calls(report.name, report.destination)])
     return print_sections(sections, look)
@@ -87,23 +81,23 @@ def print_list(report: RejectsReport, look: Look) -> str:
 
 def print_table(report: RejectsReport) -> str:
     """Return the list as CSV: a line for each group."""
-    rows = [_group(group, report.schema) for group in report.summary.groups]
     buffer = io.StringIO()
-    writer = csv.DictWriter(buffer, (*_GROUP_FIELDS, "first", "last", "example"), lineterminator="\n")
+    writer = csv.DictWriter(buffer, [field.name for field in fields(RejectGroup)], lineterminator="\n")
     writer.writeheader()
-    writer.writerows(rows)
+    writer.writerows(_group(group, report.schema) for group in report.summary.groups)
     return buffer.getvalue()
 
 
 def _group(group: RejectGroup, schema: Schema) -> dict[str, Any]:
-    return {
-        **{name: value for name, value in asdict(group).items() if name in _GROUP_FIELDS},
-        "kind": str(group.kind),
-        "state": str(group.state),
-        "first": group.first.isoformat() if group.first else None,
-        "last": group.last.isoformat() if group.last else None,
-        "example": _masked(group.example, schema, group.table, group.column),
-    }
+    return {**document(group, {}), "example": _masked(group.example, schema, group.table, group.column)}
+
+
+def _group_line(group: RejectGroup, schema: Schema) -> Text:
+    """Return a line on the rejects with one reason, with an example."""
+    example = _masked(group.example, schema, group.table, group.column)
+    value = "" if example is None else f", such as {escape(example)}"
+    rejects = f"{counted(group.count, 'reject')}, {escape(group.reason)}{value}"
+    return warning(str(group.kind), f"{show_place(group.table, group.column)}: {rejects}")
 
 
 def _masked(value: str | None, schema: Schema, table: str, column: str | None) -> str | None:
@@ -114,12 +108,7 @@ def _masked(value: str | None, schema: Schema, table: str, column: str | None) -
 
 def records_document(report: RejectedRecords) -> dict[str, Any]:
     """Return the JSON document of ``schemactl rejects show``."""
-    return {
-        "name": report.name,
-        "destination": report.destination,
-        "total": report.total,
-        "records": [_record(record, report.schema) for record in report.records],
-    }
+    return {**document(report, _SHOWN), "records": [_record(record, report.schema) for record in report.records]}
 
 
 def print_records(report: RejectedRecords, look: Look) -> str:
@@ -164,23 +153,12 @@ def _record(record: RejectedRecord, schema: Schema) -> dict[str, Any]:
 
 
 def _reject(reject: Reject, schema: Schema) -> dict[str, Any]:
-    return {
-        "kind": str(reject.kind),
-        "table": reject.table,
-        "column": reject.column,
-        "path": reject.path,
-        "reason": reject.reason,
-        "remedy": reject.remedy,
-        "value": _masked(reject.value, schema, reject.table, reject.column),
-        "state": str(reject.state),
-        "replayed_in": reject.replayed_in,
-        "discarded_because": reject.discarded_because,
-    }
+    return {**document(reject, _SHOWN), "value": _masked(reject.value, schema, reject.table, reject.column)}
 
 
 def export_document(report: ExportReport) -> dict[str, Any]:
     """Return the JSON document of ``schemactl rejects export``."""
-    return {"output": report.output, "records": report.records, "lost": report.lost}
+    return {**document(report, _SHOWN)}
 
 
 def print_export(report: ExportReport, look: Look) -> str:
@@ -194,14 +172,7 @@ def print_export(report: ExportReport, look: Look) -> str:
 
 def change_document(report: ChangeReport) -> dict[str, Any]:
     """Return the JSON document of ``schemactl rejects discard`` and ``prune``."""
-    return {
-        "name": report.name,
-        "destination": report.destination,
-        "is_done": report.is_done,
-        "records": report.records,
-        "rejects": report.rejects,
-        "waiting": report.waiting,
-    }
+    return {**document(report, _SHOWN)}
 
 
 def print_change(report: ChangeReport, look: Look, task: str) -> str:
@@ -218,16 +189,7 @@ def print_change(report: ChangeReport, look: Look, task: str) -> str:
 def replay_document(report: ReplayReport) -> dict[str, Any]:
     """Return the JSON document of ``schemactl rejects replay``."""
     return {
-        "name": report.name,
-        "destination": report.destination,
-        "load_id": report.load_id,
-        "is_done": report.is_done,
-        "records": report.records,
-        "passed": report.passed,
-        "partly": report.partly,
-        "waiting": report.waiting,
-        "lost": report.lost,
-        "settled": report.settled,
+        **document(report, _SHOWN),
         "orphans": [{"file": file, "line": line, "id": record_id} for file, line, record_id in report.orphans],
         "remaining": [_group(group, report.schema) for group in report.remaining],
         "stops": [str(stop) for stop in report.stopped.stops] if report.stopped else [],
@@ -256,16 +218,9 @@ def print_replay(report: ReplayReport, look: Look) -> str:
         counts.append(f"{report.partly:,} in part")
     if report.waiting:
         counts.append(f"{report.waiting:,} {'would wait' if report.load_id is None else 'waiting'}")
-    lines: list[RenderableType] = [named(report.name, ", ".join(counts))]
-    remaining: list[RenderableType] = []
-    for group in report.remaining:
-        group_document = _group(group, report.schema)
-        value = "" if group_document["example"] is None else f", such as {escape(group_document['example'])}"
-        column_name = show_place(group.table, group.column)
-        reason = f"{column_name}: {counted(group.count, 'reject')}, {escape(group.reason)}{value}"
-        remaining.append(warning(str(group.kind), reason))
+    remaining = [_group_line(group, report.schema) for group in report.remaining]
     outcome = [] if report.load_id is None else [Text(f"load {escape(report.load_id)} in {escape(report.destination)}")]
-    return print_sections([lines, remaining, left_out, outcome], look)
+    return print_sections([[named(report.name, ", ".join(counts))], remaining, left_out, outcome], look)
 
 
 def _left_out(report: ReplayReport, look: Look) -> Iterator[Text]:
@@ -274,10 +229,11 @@ def _left_out(report: ReplayReport, look: Look) -> Iterator[Text]:
         yield warning("lost", f"{counted(report.lost, 'record')} cannot be replayed: not stored")
     if report.settled:
         yield warning("skipped", f"{counted(report.settled, 'record')} of the file no longer waiting, or not selected")
-    orphans = [f"{file}:{line} (record {record_id})" for file, line, record_id in report.orphans]
-    yield from first_lines(
-        orphans,
-        lambda orphan: warning("orphan", f"{escape(orphan)}: its row was deleted or replaced since"),
-        look,
-        "record",
-    )
+
+    def orphan_line(orphan: tuple[str, int, str]) -> Text:
+        file, line, record_id = orphan
+        return warning(
+            "orphan", f"{escape(f'{file}:{line} (record {record_id})')}: its row was deleted or replaced since"
+        )
+
+    yield from first_lines(report.orphans, orphan_line, look, "record")

@@ -182,11 +182,9 @@ def silenced(silence: Silence) -> str:
 
 def unused_silences(report: Report) -> tuple[tuple[Silence, str], ...]:
     """Return the unused silences, each with its fix."""
-    unmatched = ((silence, f"{_silence_of(silence)} matches no finding; remove it") for silence in report.unmatched)
-    expired = (
-        (silence, f"{_silence_of(silence)} ended on {silence.until}; remove or renew it") for silence in report.expired
-    )
-    return (*unmatched, *expired)
+    fixes = [(silence, "matches no finding; remove it") for silence in report.unmatched]
+    fixes += [(silence, f"ended on {silence.until}; remove or renew it") for silence in report.expired]
+    return tuple((silence, f"{_silence_of(silence)} {fix}") for silence, fix in fixes)
 
 
 def _silence_of(silence: Silence) -> str:
@@ -258,9 +256,7 @@ def describe_broken(readers: Sequence[Broken]) -> str:
 
     The first readers are named, each with the line of its first use; the rest are counted.
     """
-    if not readers:
-        return ""
-    return f"breaks {counted(len(readers), 'reader')}: {broken_names(readers)}"
+    return f"breaks {counted(len(readers), 'reader')}: {broken_names(readers)}" if readers else ""
 
 
 def broken_names(readers: Sequence[Broken]) -> str:

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, Final
 
+from schemactl.render import readers
 from schemactl.render.json import Shown, document, render_document
-from schemactl.render.readers import blindness_document, broken_document, reader_document
 from schemactl.review.report import Report, Review
 from schemactl.review.review import explain
 from schemactl.review.rule import place_of
@@ -15,8 +15,10 @@ from schemactl.review.severity import Severity
 from schemactl.schema.changes import TableAdded, TableRemoved
 
 _SHOWN: Final[Shown] = {
+    **readers.SHOWN,
     "Finding": "rule title severity direction message why fix schema table column before after is_violation "
-    "is_cosmetic fingerprint against impact location base_location counted silence advice",
+    "is_cosmetic fingerprint against impact location base_location counted silence advice answer readers "
+    "cannot_tell=blind repaired",
     "Silence": "rule table column fingerprint reason until at",
     "Review": "name base head is_cosmetic changes findings",
 }
@@ -51,11 +53,6 @@ def _review(review: Review) -> dict[str, Any]:
     fields: dict[str, Any] = document(replace(review, changes=review.content_changes), _SHOWN)
     for finding in fields["findings"]:
         finding["advice"] = finding["advice"] or None
-    for finding, source in zip(fields["findings"], review.findings, strict=True):
-        finding["answer"] = source.answer.value if source.answer else None
-        finding["readers"] = broken_document(source.readers)
-        finding["cannot_tell"] = blindness_document(source.blind)
-        finding["repaired"] = [reader_document(reader) for reader in source.repaired]
     sources = [
         {"table": table, "column": column, "paths": list(paths)}
         for table, column in _places(review)

@@ -47,9 +47,8 @@ def _suite(review: Review) -> ElementTree.Element:
         if not finding.is_cosmetic:
             suite.append(_case(finding, _unique_name(f"{finding_title(finding)}: {finding_sentence(finding)}", names)))
     if not len(suite):
-        ElementTree.SubElement(
-            suite, "testcase", {"classname": _clean(review.name), "name": "no breaking change", "time": "0"}
-        )
+        attributes = {"classname": _clean(review.name), "name": "no breaking change", "time": "0"}
+        ElementTree.SubElement(suite, "testcase", attributes)
     _count(suite, suite)
     return suite
 

@@ -237,11 +237,8 @@ def _sources(review: Review, table: str | None, column: str | None) -> str:
 def _in_full(review: Review, finding: Finding) -> str:
     sources = _sources(review, finding.table, finding.column)
     lines = [f"{code(finding.rule)} {_label(finding.table, finding.column)}: {prose(finding.title)}{sources}"]
-    lines.extend(
-        f"{name}: {code(show_value(value))}"
-        for name, value in (("before", finding.before), ("after", finding.after))
-        if value is not None
-    )
+    sides = (("before", finding.before), ("after", finding.after))
+    lines += [f"{name}: {code(show_value(value))}" for name, value in sides if value is not None]
     impact = finding.impact
     lines.append(f"readers: {impact.readers}, writers: {impact.writers}, stored data: {impact.data}")
     if finding.severity.rank >= Severity.WARN.rank:

@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 import schemactl
 from schemactl.errors import Location
+from schemactl.grouping import group_by
 from schemactl.render.escaping import escape
 from schemactl.render.json import document, render_document
 from schemactl.render.review_words import (
@@ -54,11 +55,7 @@ def render(report: Report) -> str:
     listed_pairs = sorted(selected[:LIMIT], key=lambda pair: worst_first(pair[1])) if omitted_pairs else pairs
     rules = _worst_by_rule(finding for _, finding in listed_pairs)
     numbers = {rule: number for number, rule in enumerate(rules)}
-    driver = {
-        "name": "schemactl",
-        "version": schemactl.__version__,
-        "rules": [_rule(finding) for finding in rules.values()],
-    }
+    driver = {"name": "schemactl", "version": schemactl.__version__, "rules": list(map(_rule, rules.values()))}
     run = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
@@ -90,12 +87,8 @@ def _invocations(left_out: Sequence[Finding], report: Report) -> dict[str, Any]:
 
 
 def _worst_by_rule(findings: Iterable[Finding]) -> dict[str, Finding]:
-    worst: dict[str, Finding] = {}
-    for finding in findings:
-        worst_finding = worst.setdefault(finding.rule, finding)
-        if finding.severity.rank > worst_finding.severity.rank:
-            worst[finding.rule] = finding
-    return worst
+    groups = group_by(findings, lambda finding: finding.rule)
+    return {rule: max(of_rule, key=lambda finding: finding.severity.rank) for rule, of_rule in groups.items()}
 
 
 def _rule(finding: Finding) -> dict[str, Any]:
