@@ -35,7 +35,7 @@ from schemactl.schema.full_types import FullType, full_type
 from schemactl.schema.hash import bump
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, Schema, Table, root_of
-from schemactl.schema.widening import is_wider, type_properties
+from schemactl.schema.widening import is_wider, type_properties, widened_column
 from schemactl.schema.wording import counted
 
 DEFAULT_MAX_ROWS: Final = 10_000_000
@@ -124,6 +124,8 @@ class StoredColumns:
             InputError: the table has more rows than a load rewrites.
             DestinationError: it cannot be read.
         """
+        if schema.column(table, column) is None:
+            return StoredValues()  # the destination lacks the column
         key = (table, column, wider)
         if key not in self.counted:
             target = self.migration_target
@@ -277,8 +279,12 @@ def plan_promotion(
         if stored_table is None or fold(name) not in stored_names:
             continue
         stored_column = stored_table.columns[stored_names[fold(name)]]
-        goal = _goal(stored_column, schema.tables[table].columns[name])
-        if goal is not None and state.target.destination.stored(goal) != state.target.destination.stored(stored_column):
+        declared_column = state.ledger_schema.column(table, name) if state.ledger_schema else None
+        before = stored_column
+        if declared_column is not None and _stores_alike(state, declared_column, stored_column):
+            before = declared_column  # such as a wei, which lakes store as text
+        goal = _goal(stored_column, before, schema.tables[table].columns[name])
+        if goal is not None and not _stores_alike(state, goal, stored_column):
             table_goal = goals.get(table) or Table(table, {}, schema.tables[table].properties)
             goals[table] = replace(table_goal, columns={**table_goal.columns, goal.name: goal})
     recorded = _recorded_schema(state.ledger_schema or schema, schema, goals.values()) if is_recorded else schema
@@ -289,10 +295,15 @@ def plan_promotion(
     return render_plan(state, recorded, replace(proposal, steps=steps, notes=()))
 
 
-def _goal(stored_column: Column, column: Column) -> Column | None:
-    """Return a stored column with the type of a schema's column; None if that is not wider."""
-    stored_type, wider = full_type(stored_column.properties), full_type(column.properties)
-    if stored_type is None or wider is None or not (stored_type == wider or is_wider(stored_type, wider)):
+def _stores_alike(state: DestinationState, first: Column, second: Column) -> bool:
+    stored = state.target.destination.stored
+    return stored(first) == stored(second)
+
+
+def _goal(stored_column: Column, before: Column, column: Column) -> Column | None:
+    """Return a stored column with the type of a schema's column; None if that is not wider than the type before."""
+    type_before, wider = full_type(before.properties), full_type(column.properties)
+    if type_before is None or wider is None or not (type_before == wider or is_wider(type_before, wider)):
         return None
     type_keys = (*_TYPE_KEYS, DATABASE_TYPE)
     hints = {key: value for key, value in stored_column.properties.items() if key not in type_keys}
@@ -313,7 +324,7 @@ def _recorded_schema(ledger_schema: Schema, schema: Schema, goals: Iterable[Tabl
 
 def _with_type(schema: Schema, table: str, column: str, wider: FullType) -> Schema:
     columns = schema.tables[table].columns
-    widened = Column(column, {**columns[column].properties, **type_properties(wider)})
+    widened = widened_column(columns[column], wider)
     return schema.with_table(replace(schema.tables[table], columns={**columns, column: widened}))
 
 

@@ -138,8 +138,8 @@ def digits_of_bits(bits: int | None) -> int:
 def has_room(before: FullType, after: FullType) -> bool:
     """Return whether a declared size of ``after`` has room for all values of ``before``.
 
-    For data types whose conversion loses nothing. A size as large as dlt's own counts as enough, also for
-    a double, whose largest numbers and smallest fractions no decimal holds.
+    For data types whose conversion loses nothing. A size as large as dlt's own counts as enough for a double, whose
+    largest numbers and smallest fractions no decimal holds.
     """
     if after.data_type == DataType.TEXT:
         return after.precision is None
@@ -147,7 +147,10 @@ def has_room(before: FullType, after: FullType) -> bool:
         return True
     largest, places = DEFAULT_DECIMAL
     digits = largest - places
-    if before.data_type == DataType.BIGINT:
-        digits = digits_of_bits(before.precision)
-    places = 0 if before.data_type in (DataType.BIGINT, DataType.WEI) else places
+    match before.data_type:
+        case DataType.BIGINT:
+            digits, places = digits_of_bits(before.precision), 0
+        case DataType.WEI:
+            places = before.scale or 0
+            digits = (MAX_DIGITS if before.precision is None else before.precision) - places
     return (after.integer_digits or 0) >= digits and (after.scale or 0) >= places

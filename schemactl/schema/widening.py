@@ -63,14 +63,10 @@ def is_wider(stored: FullType, wider: FullType, *, allow_text: bool = True) -> b
 def holds_all(stored: FullType, wider: FullType) -> bool:
     """Return whether every value of a type is the same value in a wider one.
 
-    Stricter than ``fit``: dlt's grid counts doubles and wei as decimals, though no decimal holds NaN or 1e300, and
-    ``decimal`` has 29 digits before the point.
+    Stricter than ``fit``: dlt's grid counts doubles as decimals, though no decimal holds NaN or 1e300.
     """
     if stored.data_type is DataType.DOUBLE and wider.data_type in _DECIMALS:
         return False
-    if stored.data_type is DataType.WEI and wider.data_type in _DECIMALS and wider.precision is not None:
-        stored_digits = (MAX_DIGITS if stored.precision is None else stored.precision) - (stored.scale or 0)
-        return stored_digits <= (wider.integer_digits or 0) and (stored.scale or 0) <= (wider.scale or 0)
     return fit_types(stored, wider).conversion is Conversion.WHOLE
 
 

@@ -24,6 +24,7 @@ def column(kind: str, precision: int | None = None, scale: int | None = None) ->
         (column("text", 10), column("text", 10)),
         (column("decimal", 10, 2), column("decimal", 12, 4)),
         (column("wei", 20), column("wei")),
+        (column("wei", 29), column("decimal")),
         (column("timestamp"), column("timestamp", 9)),
         (column("date"), column("date")),
     ],
@@ -54,6 +55,12 @@ def test_all_values_fit_a_type_with_room_for_them(before: Column, after: Column)
             column("decimal", scale=20),
             Conversion.DEPENDS,
             "values that do not fit decimal(38, 20) would not survive",
+        ),
+        (
+            column("wei"),
+            column("decimal"),
+            Conversion.DEPENDS,
+            "values that do not fit decimal(38, 9) would not survive",
         ),
         (
             column("decimal", 12, 2),

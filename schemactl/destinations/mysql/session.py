@@ -143,7 +143,7 @@ class MySqlSession(Session):
         ]
         for rows in stored_rows(staged):
             for index, column in whole:
-                if any(row[index] is not None and row[index] % 1 for row in rows):
+                if any(row[index] is not None and row[index] != row[index].to_integral_value() for row in rows):
                     message = f"column `{column.name}` of table `{staged.table.name}` is `{column_type(column)}`"
                     raise DestinationError(
                         f"{message}, which stores no decimal places", hint="set a `scale` in the schema"
