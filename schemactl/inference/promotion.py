@@ -16,14 +16,14 @@ from schemactl.inference.classes import LIST, NULL, OBJECT, kind_of
 from schemactl.inference.evidence import Evidence
 from schemactl.inference.report import PromotionFinding
 from schemactl.inference.resolve import Origin, Resolution, TakenClass, variant_bases
-from schemactl.inference.survival import EXACT_INTEGERS, Tally, add, judge_values
+from schemactl.inference.survival import EXACT_INTEGERS, LONGEST_DOUBLE, LONGEST_INTEGER, Tally, add, judge_values
 from schemactl.inference.values import DECLARED
 from schemactl.schema.contract import ContractValue, Promotion, promotion_for
 from schemactl.schema.full_types import DEFAULT_DECIMAL, MAX_DIGITS, FullType, digits_of_bits, full_type
 from schemactl.schema.naming import naming_of
 from schemactl.schema.paths import Path
 from schemactl.schema.personal import is_personal
-from schemactl.schema.types import MICROSECOND_DIGITS, Column, DataType, Schema
+from schemactl.schema.types import MICROSECOND_DIGITS, DataType, Schema
 from schemactl.schema.widening import holds_all, widened_types
 from schemactl.schema.wording import counted, show_value
 
@@ -94,46 +94,45 @@ class Promoter:
         resolution = resolve(promotions)
         while len((more := self._decide_all(resolution, promotions)).findings) > len(promotions.findings):
             resolution, promotions = resolve(more), more
-        return resolution, promotions
+        # A column that became wider may take the values of a variant, too.
+        findings = tuple(
+            finding
+            for finding in promotions.findings
+            if finding.variant is None or (finding.table, finding.variant) in resolution.taken
+        )
+        return resolution, replace(promotions, findings=findings)
 
     def _decide_all(self, resolution: Resolution, decided: Promotions) -> Promotions:
         """Return the promotions of a resolution's columns beside the decided ones, which the resolution has."""
         wider, refused_kinds, findings = dict(decided.wider), dict(decided.refused), list(decided.findings)
-        decided_columns = {(finding.table, finding.column) for finding in findings}
-        for origin, variants in self._candidates(resolution).items():
-            if origin in decided_columns:
-                continue
-            for finding, attempt in self._decide(resolution, origin, variants):
+        for origin, variants in self._candidates(resolution, decided).items():
+            for finding, attempt in self._decide(resolution, origin, variants, decided.wider.get(origin)):
                 findings.append(finding)
                 if attempt.wider is not None:
                     wider[origin] = attempt.wider
                 elif attempt.refused:
                     refused_kinds[origin] = refused_kinds.get(origin, frozenset()) | attempt.refused
-        for (table, variant), base in variant_bases(resolution.schema).items():
-            # The wider type would take the values of an existing variant as well, rounded.
-            stored_variant = self.before.column(table, variant)
-            kind = None if stored_variant is None else stored_variant.data_type
-            has_values = (table, base) in wider and (table, variant) in resolution.taken
-            if has_values and kind is not None and kind in _ROUNDED_KINDS:
-                refused_kinds[table, base] = refused_kinds.get((table, base), frozenset()) | {kind}
         return Promotions(wider, refused_kinds, tuple(findings))
 
-    def _candidates(self, resolution: Resolution) -> dict[Origin, list[str]]:
-        """Return the columns that promote, with the variant columns that the data adds; none for lossy values."""
+    def _candidates(self, resolution: Resolution, decided: Promotions) -> dict[Origin, list[str]]:
+        """Return the columns that promote, with the variant columns that the data adds; none for lossy values.
+
+        Columns that are decided appear again if their wider type takes more values, and changes them.
+        """
+        decided_columns = {(finding.table, finding.column) for finding in decided.findings}
         candidates: dict[Origin, list[str]] = {}
         for (table, variant), base in variant_bases(resolution.schema).items():
             stored_variant = self.before.column(table, variant)
-            is_new = stored_variant is None or not stored_variant.is_complete
+            is_new = (stored_variant is None or not stored_variant.is_complete) and (table, base) not in decided_columns
             if is_new and self._mode(resolution, table, base) is not Promotion.VARIANT:
                 candidates.setdefault((table, base), []).append(variant)
         for (table, _), variants in candidates.items():
             variants.sort(key=list(resolution.schema.tables[table].columns).index)  # in order of the data
         for origin in resolution.taken:
-            is_promoting = self._base_column(resolution, origin).data_type in _LOSSY and (
-                self._mode(resolution, *origin) is not Promotion.VARIANT
-            )
-            if is_promoting and self._lossy_types(resolution, origin):
-                candidates.setdefault(origin, [])
+            if self._mode(resolution, *origin) is not Promotion.VARIANT:
+                column_type = decided.wider.get(origin) or self._base_type(resolution, origin)
+                if self._lossy_types(resolution, origin, column_type):
+                    candidates.setdefault(origin, [])
         return candidates
 
     def _mode(self, resolution: Resolution, table: str, column: str) -> Promotion:
@@ -141,47 +140,50 @@ class Promoter:
         tables = {**resolution.schema.tables, **self.before.tables}
         return promotion_for(replace(self.before, tables=tables), table, column, self.contract)
 
-    def _base_column(self, resolution: Resolution, origin: Origin) -> Column:
-        """Return a column as it is before the data, or as its first value makes it."""
+    def _base_type(self, resolution: Resolution, origin: Origin) -> FullType | None:
+        """Return the type of a column before the data, or as its first value makes it; None without one."""
         stored_column = self.before.column(*origin)
-        if stored_column is not None and stored_column.is_complete:
-            return stored_column
-        return resolution.schema.tables[origin[0]].columns[origin[1]]
+        if stored_column is None or not stored_column.is_complete:
+            stored_column = resolution.schema.tables[origin[0]].columns[origin[1]]
+        return full_type(stored_column.properties)
 
     def _decide(
-        self, resolution: Resolution, origin: Origin, variants: Sequence[str]
+        self, resolution: Resolution, origin: Origin, variants: Sequence[str], decided_type: FullType | None
     ) -> Iterator[tuple[PromotionFinding, _Attempt]]:
         """Yield a finding for the values that fit no narrower type, with the attempt to find a wider one."""
         table, name = origin
         columns = resolution.schema.tables[table].columns
-        base_type = full_type(self._base_column(resolution, origin).properties)
+        base_type = self._base_type(resolution, origin)
         assert base_type is not None
         stored_column = self.before.column(table, name)
         is_stored = stored_column is not None and stored_column.is_complete
-        misfits: list[tuple[str | None, FullType | None]] = [
-            (variant, full_type(columns[variant].properties)) for variant in variants
+        wider, fed = decided_type or base_type, resolution.taken.get(origin, ())
+        lossy_types = self._lossy_types(resolution, origin, wider)
+        misfits: list[_Misfits] = [
+            _Misfits(lossy_type, _of_kind(fed, kind), kind) for kind, lossy_type in lossy_types.items()
         ]
-        misfits = [*((None, lossy_type) for lossy_type in self._lossy_types(resolution, origin)), *misfits]
-        wider, fed = base_type, resolution.taken.get(origin, ())
-        for variant, misfit_type in misfits:
-            assert misfit_type is not None
-            all_fed = fed if variant is None else (*fed, *resolution.taken.get((table, variant), ()))
+        for variant in variants:
+            variant_type = full_type(columns[variant].properties)
+            assert variant_type is not None
+            misfits.append(_Misfits(variant_type, resolution.taken.get((table, variant), ()), variant=variant))
+        allows_text = self._mode(resolution, table, name) is Promotion.PROMOTE_TEXT
+        # Values of other kinds that do not survive either must not keep the column from its wider type.
+        fed = tuple(taken_class for taken_class in fed if kind_of(taken_class[1]) not in lossy_types)
+        for misfit in misfits:
+            all_fed = (*fed, *misfit.fed)
             values = sum(self._count(path, class_name) for path, class_name in all_fed)
-            allows_text = self._mode(resolution, table, name) is Promotion.PROMOTE_TEXT
             attempt = self._widen(
-                origin, _candidates_for(wider, misfit_type, allows_text), all_fed, is_stored=is_stored
+                origin, _candidates_for(wider, misfit.full_type, allows_text), all_fed, is_stored=is_stored
             )
-            reason = attempt.reason or f"no type holds the values of {wider} and {misfit_type} exactly"
+            reason = attempt.reason or f"no type holds the values of {wider} and {misfit.full_type} exactly"
+            variant_name = misfit.variant
             if attempt.wider is not None:
-                wider, fed, variant, reason = attempt.wider, all_fed, None, _survival(values, attempt.rows)
-            elif variant is not None:
-                # A type that became wider for other values would take these, rounded.
-                attempt = replace(attempt, refused=frozenset({misfit_type.data_type}) & _ROUNDED_KINDS.keys())
-            elif misfit_type.data_type in _ROUNDED_KINDS and wider.data_type is not DataType.BIGINT:
-                attempt = replace(attempt, refused=_ROUNDED_KINDS[misfit_type.data_type])
-                variant = naming_of(self.before).shorten_fragments(name, f"v_{misfit_type.data_type}")
+                wider, fed, variant_name, reason = attempt.wider, all_fed, None, _survival(values, attempt.rows)
+            elif misfit.kind is not None:
+                attempt = replace(attempt, refused=_REFUSED_KINDS[misfit.kind])
+                variant_name = naming_of(self.before).shorten_fragments(name, f"v_{misfit.kind}")
             after = None if attempt.wider is None else str(wider)
-            finding = PromotionFinding(table, name, str(base_type), after, variant, values, attempt.rows, reason)
+            finding = PromotionFinding(table, name, str(base_type), after, variant_name, values, attempt.rows, reason)
             yield finding, attempt
 
     def _widen(
@@ -258,59 +260,76 @@ class Promoter:
         classes = self.evidence.paths.get(path, {})
         return classes[class_name].count if class_name in classes else 0
 
-    def _lossy_types(self, resolution: Resolution, origin: Origin) -> tuple[FullType, ...]:
-        """Return the types of values that dlt would cut or round to fit a column, or that stop the load there.
+    def _lossy_types(
+        self, resolution: Resolution, origin: Origin, column_type: FullType | None
+    ) -> dict[DataType, FullType]:
+        """Return the kinds of values that a column of a type would change, each with a type that may hold them.
 
         dlt takes a timestamp into a date column without its time of day, checks no text or binary against a length, and
-        lets the destination round numbers and points in time that have more digits than the column.
+        lets the destination round, or refuse, numbers and points in time that have more digits than the column.
         """
-        stored_type = full_type(self._base_column(resolution, origin).properties)
-        if stored_type is None:
-            return ()
+        if column_type is None:
+            return {}
         fed = resolution.taken.get(origin, ())
-        match stored_type.data_type:
+        size = column_type.precision
+        target, wider_types = column_type, dict[DataType, FullType]()
+        match column_type.data_type:
             case DataType.DATE:
-                has_times = any(_is_timestamp(self.evidence, path, class_name) for path, class_name in fed)
-                return (FullType(DataType.TIMESTAMP, MICROSECOND_DIGITS, timezone=True),) if has_times else ()
-            case DataType.TEXT if stored_type.precision is not None:
-                longest = self._longest_text(fed)
-                return (FullType(DataType.TEXT, longest),) if longest > stored_type.precision else ()
-            case DataType.BIGINT:
-                # dlt reads unsigned integers of 64 bits, and no bigint holds the larger half.
-                is_unsigned = any("uint64" in class_name for _, class_name in fed)
-                return (FullType(DataType.WEI, scale=0),) if is_unsigned else ()
+                moment = FullType(DataType.TIMESTAMP, MICROSECOND_DIGITS, timezone=True)
+                fed = tuple(taken_class for taken_class in fed if self._may_have_time(*taken_class))
+                wider_types = dict.fromkeys((DataType.BIGINT, DataType.DOUBLE, DataType.TEXT), moment)
+            case DataType.TEXT if size is not None:
+                wider_types = {kind: FullType(DataType.TEXT, self._longest(fed, kind)) for kind in _LONGEST_TEXTS}
+            case DataType.BINARY if size is not None:
+                # dlt reads the bytes of a text as Base64.
+                longest = {DataType.TEXT: self._longest(fed, DataType.TEXT) * 3 // 4, DataType.BIGINT: LONGEST_INTEGER}
+                wider_types = {kind: FullType(DataType.BINARY, length) for kind, length in longest.items()}
+            case DataType.TIMESTAMP | DataType.TIME if (size or 0) < MICROSECOND_DIGITS:
+                finest = replace(column_type, precision=MICROSECOND_DIGITS)
+                wider_types = dict.fromkeys((DataType.DOUBLE, DataType.TEXT), finest)
             case DataType.DOUBLE:
-                return (FullType(DataType.BIGINT, 64),) if self._rounds(fed, DataType.BIGINT, stored_type) else ()
-            case DataType.BINARY if stored_type.precision is not None:
-                longest = self._longest_text(fed) * 3 // 4  # dlt reads the bytes of a text as Base64
-                return (FullType(DataType.BINARY, longest),) if longest > stored_type.precision else ()
-            case DataType.TIMESTAMP | DataType.TIME if (stored_type.precision or 0) < MICROSECOND_DIGITS:
-                finest = replace(stored_type, precision=MICROSECOND_DIGITS)
-                return (finest,) if self._rounds(fed, DataType.TEXT, stored_type) else ()
-            case DataType.DECIMAL | DataType.WEI:
-                misfits = {
-                    DataType.DOUBLE: FullType(DataType.DOUBLE),
-                    DataType.BIGINT: FullType(DataType.WEI, scale=0),
-                    DataType.TEXT: FullType(DataType.DECIMAL, *DEFAULT_DECIMAL),
-                }
+                wider_types = {DataType.BIGINT: FullType(DataType.BIGINT, 64), DataType.TEXT: FullType(DataType.TEXT)}
+            case DataType.BIGINT | DataType.DECIMAL | DataType.WEI:
                 # The column has already grown by the digits that the numbers have before the point.
-                grown = full_type(resolution.schema.tables[origin[0]].columns[origin[1]].properties) or stored_type
-                # A wei has no limit in dlt, but a double of more digits than a destination has would stop the load.
-                limited = grown if grown.precision is not None else replace(grown, precision=MAX_DIGITS)
-                targets = dict.fromkeys(misfits, grown) | {DataType.DOUBLE: limited}
-                return tuple(of for kind, of in misfits.items() if self._rounds(fed, kind, targets[kind]))
-            case _:
-                return ()
+                grown = full_type(resolution.schema.tables[origin[0]].columns[origin[1]].properties)
+                target = grown if grown is not None and grown.data_type is column_type.data_type else column_type
+                integers = FullType(DataType.WEI, scale=0)
+                decimals = FullType(DataType.DECIMAL, *DEFAULT_DECIMAL)
+                texts = integers if column_type.data_type is DataType.BIGINT else decimals
+                wider_types = {
+                    DataType.DOUBLE: FullType(DataType.DOUBLE),
+                    DataType.BIGINT: integers,
+                    DataType.TEXT: texts,
+                }
+        lossy_types: dict[DataType, FullType] = {}
+        for kind, wider_type in wider_types.items():
+            is_endless = target.data_type is DataType.WEI and target.precision is None and kind is DataType.DOUBLE
+            # A wei has no limit in dlt, but a double of more digits than a destination has would stop the load.
+            limited = replace(target, precision=MAX_DIGITS) if is_endless else target
+            if self._rounds(fed, kind, limited):
+                lossy_types[kind] = wider_type
+        return lossy_types
 
-    def _longest_text(self, fed: Sequence[TakenClass]) -> int:
-        """Return the length of the longest text among the values of a column."""
-        classes = ((self.evidence.paths.get(path, {}).get(name), name) for path, name in fed)
-        return max((of.longest or 0 for of, name in classes if of and kind_of(name) == DataType.TEXT), default=0)
+    def _may_have_time(self, path: Path, class_name: str) -> bool:
+        """Return whether some values of a class in a date column may have a time of day: numbers count seconds."""
+        if class_name == DECLARED:
+            return DataType.TIMESTAMP in self.evidence.declared_types(path)
+        marks = class_name.partition(":")[2].split(",")
+        return kind_of(class_name) != DataType.TEXT or "iso_timestamp=timestamp" in marks or DataType.DOUBLE in marks
+
+    def _longest(self, fed: Sequence[TakenClass], kind: DataType) -> int:
+        """Return the length of the longest text among the values of a kind, or more."""
+        classes = [self.evidence.paths.get(path, {}).get(name) for path, name in _of_kind(fed, kind)]
+        if kind is DataType.TEXT:
+            return max((of.longest or 0 for of in classes if of), default=0)
+        if kind is DataType.BIGINT:
+            ends = (end for of in classes if of for end in (of.least, of.greatest) if end is not None)
+            return max((len(str(int(end))) for end in ends), default=0)
+        return _LONGEST_TEXTS[kind]
 
     def _rounds(self, fed: Sequence[TakenClass], value_kind: DataType, target: FullType) -> bool:
         """Return whether values of a kind do not survive a type, or cannot be proven to."""
-        classes = [(path, class_name) for path, class_name in fed if kind_of(class_name) == value_kind]
-        tally = self._judge(classes, target)
+        tally = self._judge(_of_kind(fed, value_kind), target)
         return isinstance(tally, str) or bool(tally.bad)
 
 
@@ -324,19 +343,42 @@ class _Attempt:
     refused: frozenset[DataType] = frozenset()
 
 
-_LOSSY: Final = (
-    *(DataType.DATE, DataType.TEXT, DataType.BIGINT),
-    *(DataType.DOUBLE, DataType.DECIMAL, DataType.WEI),
-    *(DataType.TIMESTAMP, DataType.TIME, DataType.BINARY),
-)
-"""The types of columns into which dlt puts values that do not survive there."""
+@dataclass(frozen=True, slots=True)
+class _Misfits:
+    """Values that a column does not take, or that it changes.
 
-_ROUNDED_KINDS: Final[Mapping[DataType, frozenset[DataType]]] = {
-    DataType.DOUBLE: frozenset({DataType.DOUBLE}),
-    DataType.BIGINT: frozenset({DataType.BIGINT, DataType.WEI}),
-    DataType.WEI: frozenset({DataType.WEI}),
+    Attributes:
+        full_type: a type that may hold them.
+        fed: their paths and classes.
+        kind: their kind, if the column takes them.
+        variant: the column that they went to, if it does not.
+    """
+
+    full_type: FullType
+    fed: tuple[TakenClass, ...]
+    kind: DataType | None = None
+    variant: str | None = None
+
+
+_LONGEST_TEXTS: Final[Mapping[DataType, int]] = {
+    DataType.TEXT: 0,
+    DataType.BIGINT: 0,
+    DataType.DOUBLE: LONGEST_DOUBLE,
+    DataType.BOOL: len("False"),
 }
-"""The kinds of values that a variant column takes because a column would round them, by the variant's type."""
+"""Characters of the longest text of a kind of values; 0 if only the values tell."""
+
+_REFUSED_KINDS: Final[Mapping[DataType, frozenset[DataType]]] = {
+    DataType.BIGINT: frozenset({DataType.BIGINT, DataType.WEI}),
+    DataType.DOUBLE: frozenset({DataType.DOUBLE}),
+    DataType.TEXT: frozenset({DataType.TEXT}),
+    DataType.BOOL: frozenset({DataType.BOOL}),
+}
+"""The kinds of values that a variant column takes because a column would change them, by their kind in evidence."""
+
+
+def _of_kind(fed: Sequence[TakenClass], kind: DataType) -> tuple[TakenClass, ...]:
+    return tuple(taken_class for taken_class in fed if kind_of(taken_class[1]) == kind)
 
 
 def _candidates_for(narrow: FullType, misfit: FullType, allows_text: bool) -> dict[FullType, None]:
@@ -348,15 +390,11 @@ def _candidates_for(narrow: FullType, misfit: FullType, allows_text: bool) -> di
         whole_digits = MAX_DIGITS if narrow.integer_digits is None else narrow.integer_digits
         widest = FullType(DataType.DECIMAL, MAX_DIGITS, MAX_DIGITS - whole_digits)
         return dict.fromkeys((*widened_types(narrow, misfit), widest))
+    if narrow.data_type is DataType.BIGINT and misfit.data_type is DataType.WEI:
+        return dict.fromkeys((replace(narrow, precision=64), *widened_types(narrow, misfit)))
     most_places = MAX_DIGITS - digits_of_bits(narrow.precision) if narrow.data_type is DataType.BIGINT else 0
     with_places = widened_types(narrow, misfit, scale=most_places, allow_text=allows_text)
     return dict.fromkeys((*widened_types(narrow, misfit), *with_places))
-
-
-def _is_timestamp(evidence: Evidence, path: Path, class_name: str) -> bool:
-    if class_name == DECLARED:
-        return DataType.TIMESTAMP in evidence.declared_types(path)
-    return "iso_timestamp=timestamp" in class_name.partition(":")[2].split(",")
 
 
 def _survival(values: int, rows: int | None) -> str:

@@ -65,6 +65,9 @@ def shown(value: Any) -> Any:
 LONGEST_DOUBLE: Final = 24
 """Characters of the longest text of a Python float."""
 
+LONGEST_INTEGER: Final = 8
+"""Bytes of the longest integer that dlt reads."""
+
 EXACT_INTEGERS: Final = 2**53
 """Doubles hold every integer up to here."""
 
@@ -195,7 +198,7 @@ def _judge_scalars(value_kind: str, answers: frozenset[str], evidence: ClassEvid
         case DataType.TIMESTAMP | DataType.TIME:
             is_sure = size is None or size >= MICROSECOND_DIGITS or value_kind == DataType.BIGINT
         case DataType.BINARY:
-            longest = evidence.longest if value_kind == DataType.TEXT else 8  # of an integer
+            longest = evidence.longest if value_kind == DataType.TEXT else LONGEST_INTEGER
             is_sure = size is None or (longest is not None and longest <= size)
         case of:
             is_sure = of is not DataType.DATE

@@ -164,6 +164,37 @@ def test_digits_that_a_column_would_round_make_it_wider(shop: Shop, any_destinat
     assert [Decimal(str(value)) for value in stored(to, "x")] == [Decimal("1.25"), Decimal("1.2567"), Decimal(7)]
 
 
+def test_stored_integers_that_a_decimal_has_no_room_for_send_fractions_to_a_variant(
+    shop: Shop, any_destination: str
+) -> None:
+    to = any_destination
+    largest = 10**15 - 1 if to.startswith("sqlite:") else 10**38 - 1
+    hints = Hints(columns=(parse_column("x:wei"), parse_column("y:decimal(38,0)")))
+    shop.load(shop.write("a.jsonl", {"id": 1, "x": largest, "y": str(largest)}), to=to, hints=hints)
+
+    report = shop.load(shop.write("b.jsonl", {"id": 9, "x": "0.5", "y": "0.5"}), to=to, contract=PROMOTE)
+
+    if to.startswith("sqlite:"):
+        assert stored(to, "x") == [0.5, largest]
+    else:
+        assert [finding.variant for finding in findings(report)] == ["x__v_text", "y__v_text"]
+        assert list(map(Decimal, stored(to, "x"))) == [largest]
+        assert stored(to, "x__v_text") == ["0.5"]
+
+
+def test_a_column_that_the_first_load_declares_is_not_counted(shop: Shop, any_destination: str) -> None:
+    hints = Hints(columns=(parse_column("orders__lines.x:binary(4)"),))
+
+    shop.load(
+        shop.write("a.jsonl", {"lines": [{"x": "MD0LXw=="}, {"x": "MD0LXzAw"}]}),
+        to=any_destination,
+        contract=PROMOTE,
+        hints=hints,
+    )
+
+    assert sorted(map(bytes, stored(any_destination, "x", "orders__lines"))) == [b"0=\x0b_", b"0=\x0b_00"]
+
+
 def test_a_column_that_only_the_schema_widened_becomes_wider_with_the_next_load(
     shop: Shop, any_destination: str
 ) -> None:

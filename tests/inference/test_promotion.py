@@ -67,6 +67,7 @@ def types_of(resolution: Resolution, table: str = "t") -> dict[str, str]:
 
 
 BIGINT = {"data_type": "bigint"}
+CENTS = {"data_type": "decimal", "precision": 10, "scale": 2}
 
 
 @pytest.mark.parametrize(
@@ -103,6 +104,22 @@ BIGINT = {"data_type": "bigint"}
         ({"data_type": "wei"}, [0.5, 10**37], {"x": "wei", "x__v_double": "double"}),
         ({"data_type": "wei"}, [1e300], {"x": "wei", "x__v_double": "double"}),
         ({"data_type": "wei"}, ["1.25"], {"x": "decimal"}),
+        (CENTS, [f"1.{'3' * 40}"], {"x": "decimal", "x__v_text": "text"}),
+        (CENTS, ["-646969.3230", 1e300], {"x": "decimal", "x__v_double": "double"}),
+        (CENTS, [7, "NaN"], {"x": "decimal", "x__v_text": "text"}),
+        ({"data_type": "double"}, ["0.1", "NaN"], {"x": "double"}),
+        ({"data_type": "double"}, ["9" * 20 + ".5"], {"x": "double", "x__v_text": "text"}),
+        ({"data_type": "double"}, ["1e-400", 7], {"x": "double", "x__v_text": "text"}),
+        ({"data_type": "date"}, [86_400, "86400"], {"x": "date"}),
+        ({"data_type": "date"}, [2.5], {"x": "timestamp"}),
+        ({"data_type": "date"}, ["2024-01-01", 86_401], {"x": "timestamp"}),
+        ({"data_type": "date"}, ["2024-01-01", "0.5"], {"x": "timestamp"}),
+        ({"data_type": "date"}, ["2024-01-01T00:00:00Z"], {"x": "date"}),
+        ({"data_type": "bigint", "precision": 16}, [9.223372036854776e18], {"x": "double"}),
+        (BIGINT, ["9223372036854775808"], {"x": "wei"}),
+        (BIGINT, [2**53 + 1, 9.223372036854776e18], {"x": "decimal"}),
+        (BIGINT, [1.5, "2.5"], {"x": "double"}),
+        (BIGINT, [1.5, "9" * 20 + ".5"], {"x": "double", "x__v_text": "text"}),
     ],
 )
 def test_a_column_becomes_wider_if_all_values_survive(
@@ -126,23 +143,36 @@ def test_a_decimal_has_the_places_of_the_values() -> None:
         ({"data_type": "decimal", "precision": 10, "scale": 2}, "1.25", "decimal(10, 2)"),
         ({"data_type": "decimal", "precision": 10, "scale": 2}, "1.2567", "decimal(38, 9)"),
         ({"data_type": "decimal", "precision": 10, "scale": 2}, "1.23456789012", "decimal(38, 30)"),
-        ({"data_type": "decimal", "precision": 10, "scale": 2}, f"1.{'3' * 40}", "decimal(10, 2)"),
         ({"data_type": "decimal", "precision": 10, "scale": 2}, "123456789012.5", "decimal(38, 9)"),
         ({"data_type": "timestamp", "precision": 3}, "2024-01-02T03:04:05.123456Z", "timestamp"),
         ({"data_type": "timestamp", "precision": 3}, "2024-01-02T03:04:05.123Z", "timestamp(3)"),
         ({"data_type": "time", "precision": 0}, "03:04:05.5", "time"),
         ({"data_type": "binary", "precision": 4}, "YWJhYmFiYWI=", "binary(9)"),
         ({"data_type": "binary", "precision": 4}, "YWI=", "binary(4)"),
+        ({"data_type": "binary", "precision": 2}, 2**40, "binary(8)"),
+        ({"data_type": "timestamp", "precision": 0}, 1.5, "timestamp"),
+        ({"data_type": "timestamp", "precision": 0}, 2.0, "timestamp(0)"),
+        ({"data_type": "bigint", "precision": 16}, "70000", "bigint"),
+        ({"data_type": "bigint", "precision": 16}, "7000", "bigint(16)"),
+        ({"data_type": "text", "precision": 4}, False, "text(5)"),
+        ({"data_type": "text", "precision": 4}, -1234, "text(5)"),
+        ({"data_type": "text", "precision": 4}, 1.125, "text(24)"),
+        ({"data_type": "text", "precision": 4}, 1.5, "text(4)"),
     ],
 )
 def test_a_column_of_a_size_becomes_wider_if_it_would_cut_or_round(
-    narrow: dict[str, Any], value: str, wider: str
+    narrow: dict[str, Any], value: Any, wider: str
 ) -> None:
     resolution, promotions = promoted(schema_of(x=narrow), [{"x": value}])
     assert str(full_type(resolution.schema.tables["t"].columns["x"].properties)) == wider
     assert list(types_of(resolution)) == ["x"]
-    is_reported = wider != str(full_type(narrow)) or len(value) > 40
-    assert len(promotions.findings) == is_reported
+    assert len(promotions.findings) == (wider != str(full_type(narrow)))
+
+
+def test_no_finding_names_a_variant_whose_values_the_wider_column_takes() -> None:
+    _, promotions = promoted(schema_of(x=BIGINT), [{"x": 2**53 + 1}, {"x": 1.5}, {"x": "2.5"}])
+
+    assert [(finding.after, finding.variant) for finding in promotions.findings] == [("decimal(38, 9)", None)]
 
 
 def test_a_longer_text_has_the_length_of_the_values() -> None:
