@@ -20,7 +20,7 @@ from schemactl.migration.notes import NoteKind
 from schemactl.migration.options import OnUnfit, PlanOptions
 from schemactl.migration.records import Patience
 from schemactl.migration.reports import ApplyReport, BlockerKind, Outcome, PlanReport, RollbackReport
-from schemactl.schema.types import Schema
+from schemactl.schema.types import Schema, Table
 
 pytestmark = pytest.mark.destinations
 
@@ -119,6 +119,27 @@ def test_a_plan_is_refused_where_the_destination_moves_before_it_is_agreed_to(da
 
     assert [each.hint for each in report.planned.blockers] == ["another session changed it: run the command again"]
     assert "memo" not in dataset.columns()
+
+
+def test_a_plan_is_refused_where_a_table_moves_that_no_step_changes(dataset: Dataset) -> None:
+    lines = Table("lines", {"id": ID}, {"write_disposition": "append", "resource": "lines"})
+    with_lines = schema_of(*FIRST.tables["orders"].columns.values(), before=FIRST, lines=lines)
+    apply(dataset, with_lines)
+    more = schema_of(*FIRST.tables["orders"].columns.values(), column("paid"), before=with_lines, lines=lines)
+
+    def agree(_: object) -> bool:
+        dataset.sql("ALTER TABLE @.lines ADD COLUMN by_hand INTEGER")
+        return True
+
+    report = apply_migration(
+        ApplyRequest(put(more, "more.yaml"), dataset.url, Path("schemas"), PlanOptions()),
+        agree,
+        lambda: nullcontext(None),
+    )
+
+    assert [each.kind for each in report.planned.blockers] == [BlockerKind.MOVED]
+    assert "paid" not in dataset.columns()
+    assert apply(dataset, more).outcome is Outcome.DONE
 
 
 def test_a_saved_plan_is_refused_where_the_destination_moved(dataset: Dataset) -> None:
