@@ -27,6 +27,7 @@ from typing import Any, Final, TypeVar
 from schemactl.cli.declarations import VARIABLE_PREFIX, OptionSpec, OptionValues, SettingsTable, option_specs
 from schemactl.cli.removed import REMOVED_OPTIONS
 from schemactl.errors import CommandWarning, InputError, Location, did_you_mean, nearest_or_all
+from schemactl.store.cache_folder import VARIABLE as CACHE_VARIABLE
 from schemactl.store.text import read_text
 
 Options = TypeVar("Options")
@@ -196,17 +197,24 @@ def find_place(message: str, options: type[Any], call: Call) -> Location | None:
     return None
 
 
+_OTHER_VARIABLES: Final = frozenset(
+    (CACHE_VARIABLE, *(f"{VARIABLE_PREFIX}{name}" for name in ("COMPLETE", "DEBUG", "PROGRESS_SECONDS")))
+)
+"""The variables that are no options."""
+
+
 def warn_of_misspelt(
     environ: Mapping[str, str], options: type[Any], commands: Callable[[], Mapping[str, type[Any]]]
 ) -> None:
     """Warn of misspelled variables: unknown names that resemble a variable of schemactl."""
-    command_variables = {spec.variable for spec in option_specs(options)}
+    command_variables = {spec.variable for spec in option_specs(options)} | _OTHER_VARIABLES
     # Variables of any name hold the addresses of destinations.
     address_prefix = f"{VARIABLE_PREFIX}TO_"
     names = [name for name in environ if name.startswith(VARIABLE_PREFIX) and not name.startswith(address_prefix)]
     if command_variables.issuperset(names):
         return
     known_variables = {spec.variable for group in (options, *commands().values()) for spec in option_specs(group)}
+    known_variables |= _OTHER_VARIABLES
     by_suffix = {name.removeprefix(VARIABLE_PREFIX): name for name in known_variables}
     for name in names:
         suffix = name.removeprefix(VARIABLE_PREFIX)

@@ -12,7 +12,6 @@ from schemactl.destinations import is_querying
 from schemactl.errors import CommandWarning, InputError, did_you_mean
 from schemactl.flows.reader_sources import ReaderSource, no_readers
 from schemactl.flows.references import find_schemas
-from schemactl.flows.target import find_destination
 from schemactl.formats._readers import ReaderNames
 from schemactl.garbage_collection import paused_collector
 from schemactl.readers import READER_KINDS
@@ -116,6 +115,8 @@ def _read_source(source: ReaderSource, where: str, tables: ReadTables, files: Fi
 
 def _read_database(source: ReaderSource, tables: ReadTables) -> Readership:
     """Return the uses by the views of a database; uses by functions and triggers are unknown."""
+    from schemactl.flows.target import find_destination  # imports migrations, which files do not need
+
     destination = find_destination(source.where).destination
     if not is_querying(destination):
         raise InputError(f"`{source.kind}` keeps no views", hint="name a duckdb, mysql, postgresql or sqlite database")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from schemactl.readers.tables import ReadTables
-from schemactl.review.readers import Reader, Readership, merge
+from schemactl.review.readers import Reader, Readership
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Reading:
         if self.columns is None:
             return readership
         uses = [
-            replace(use, table=passage.table, column=passage.column, is_indirect=passage.is_named)
+            use._replace(table=passage.table, column=passage.column, is_indirect=passage.is_named)
             for use in readership.uses
             if use.column is not None
             for passage in self._passages_of(use.column)
@@ -137,6 +137,9 @@ def follow_columns(graph: ReaderGraph) -> Readership:
                         followed[result, reader_id] = earlier_passages.union(new_passages)
                         next_readings.append(next_reading)
         readings = next_readings
-    merged = merge(readerships)
     downstream = {graph.reader(name): tuple(map(graph.reader, graph.behind(name))) for name in reached}
-    return Readership(merged.uses, merged.blind, downstream)
+    uses = [use for readership in readerships for use in readership.uses]
+    blind = [item for readership in readerships for item in readership.blind]
+    if followed:  # two readings of a text can have a use in common
+        uses, blind = list(dict.fromkeys(uses)), list(dict.fromkeys(blind))
+    return Readership(tuple(uses), tuple(blind), downstream)

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
@@ -151,10 +151,21 @@ def _tables_as_json(tables: ReadTables) -> list[Any]:
 @cache
 def _code_version() -> str:
     """Return the versions of the code that reads: of sqlglot, and of these modules, which a clone can change."""
-    digest = hashlib.sha256()
+    digest = hashlib.sha256(_parser_version())
     for path in sorted(Path(__file__).parent.glob("*.py")):
         digest.update(path.read_bytes())
-    return f"{version('sqlglot')} {digest.hexdigest()}"
+    return digest.hexdigest()
+
+
+def _parser_version() -> bytes:
+    """Return the version of sqlglot: its file is read faster than importlib.metadata is imported."""
+    spec = find_spec("sqlglot")
+    version_file = Path(spec.origin).with_name("_version.py") if spec is not None and spec.origin else None
+    if version_file is not None and version_file.is_file():
+        return version_file.read_bytes()
+    from importlib.metadata import version
+
+    return version("sqlglot").encode()
 
 
 def _parse_texts(texts: Sequence[SqlText]) -> list[Uses]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
@@ -14,13 +14,24 @@ if TYPE_CHECKING:
 _BLANKS: Final = {number: " " for number in range(128) if re.match(r"\W", chr(number))}
 """Blanks for the characters between words: to split is faster than to match words."""
 
-_PATTERN: Final = re.compile(r"(\w+)\*(?=[`\s]|$)")
-"""A name of several tables: `raw.orders_*` in BigQuery."""
+_LAST_WORD: Final = re.compile(r"\w+\Z")
+_LONGEST_NAME: Final = 300
 
 
 def words_in(text: str) -> list[str]:
     """Return the words of a text in lower case."""
     return text.casefold().translate(_BLANKS).split()
+
+
+def _prefixes_in(text: str) -> Iterator[str]:
+    """Yield the names of several tables that a text has, without their stars: `raw.orders_*` in BigQuery."""
+    before, *parts = text.split("*")
+    for after in parts:
+        if (before[-1:].isalnum() or before[-1:] == "_") and (after[:1] in ("`", "") or after[:1].isspace()):
+            last_word = _LAST_WORD.search(before[-_LONGEST_NAME:])
+            if last_word is not None:
+                yield last_word.group()
+        before = after
 
 
 @dataclass(frozen=True)
@@ -63,9 +74,7 @@ class ReadTables:
         folded = text.casefold()
         words = {"", *folded.translate(_BLANKS).split()} & self._by_first_word.keys()
         mentioned = {table for word in words for table in self._by_first_word[word] if table.casefold() in folded}
-        patterns = [
-            re.compile(f"{re.escape(prefix)}.*") for prefix in (_PATTERN.findall(folded) if "*" in folded else ())
-        ]
+        patterns = [re.compile(f"{re.escape(prefix)}.*") for prefix in _prefixes_in(folded)]
         if not patterns and not mentioned:
             return ()
         return tuple(

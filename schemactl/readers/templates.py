@@ -42,7 +42,11 @@ def has_template(name: str) -> bool:
 
 def names_any_table(text: str) -> bool:
     """Return whether a template or a parameter of a text may be the name of a table."""
-    return has_template(text) or _PARAMETER_TABLE.search(text) is not None
+    lower_text = text.lower()
+    if has_template(lower_text):
+        return True
+    may_have_parameter = any(mark in text for mark in ":?$") or "identifier" in lower_text
+    return may_have_parameter and _PARAMETER_TABLE.search(lower_text) is not None
 
 
 def fill_in(text: str) -> tuple[str, int | None]:

@@ -15,7 +15,7 @@ from typing import ClassVar, Final, Protocol
 
 from schemactl.errors import InputError
 from schemactl.store.git import LINK_MODE, contents_of, sizes_of
-from schemactl.store.links import path_in_repository
+from schemactl.store.links import is_plain_file, path_in_repository
 from schemactl.store.revision import list_files
 from schemactl.store.text import MAX_BYTES, decode, read_text, too_long
 
@@ -75,11 +75,13 @@ class WorkingFiles:
         """Yield the files on disk, as ``FileTree.find`` does."""
         pattern = f"{pattern}/**/*{ending}" if Path(pattern).is_dir() else pattern
         names = sorted(glob.glob(os.path.normpath(pattern), recursive=True))  # noqa: PTH207 - takes no absolute pattern
-        paths = [Path(name) for name in names if Path(name).is_file()]
+        folders: dict[Path, bool] = {}
+        plain_paths = {path: is_plain_file(path, folders) for path in map(Path, names)}
+        paths = [path for path, is_plain in plain_paths.items() if is_plain or path.is_file()]
         _check_count(pattern, paths)
         for path in paths:
             try:
-                text, fault = read_text(path), None
+                text, fault = read_text(path, is_plain=plain_paths[path]), None
             except InputError as error:
                 text, fault = "", error.message
             yield TreeFile(path, text, fault)

@@ -99,6 +99,21 @@ def check_file(path: Path) -> None:
             raise InputError(f"`{path}` is a pipe or a device, not a file", hint="save its content to a file")
 
 
+def is_plain_file(path: Path, plain_folders: dict[Path, bool]) -> bool:
+    """Return whether a path is a file to which no link of a repository leads, which ``check_file`` passes.
+
+    ``plain_folders`` are the folders of earlier calls, to which a call adds: many files are in few folders.
+    """
+    folder = path.parent
+    if folder not in plain_folders:
+        repository_path = _by_name(folder)
+        plain_folders[folder] = repository_path is None or repository_path.link is None
+    try:
+        return plain_folders[folder] and stat.S_ISREG(path.lstat().st_mode)
+    except (OSError, ValueError):
+        return False
+
+
 def refuse_links(path: Path) -> None:
     """Refuse a path that is a link of its repository, or lies behind one, wherever that leads.
 

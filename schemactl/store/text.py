@@ -22,14 +22,15 @@ MAX_BYTES = 64 * 1024 * 1024
 """The longest text that is read; the largest schema files known are a few MB."""
 
 
-def read_text(path: Path, max_bytes: int = MAX_BYTES) -> str:
-    """Return the text of a file.
+def read_text(path: Path, max_bytes: int = MAX_BYTES, *, is_plain: bool = False) -> str:
+    """Return the text of a file; ``is_plain``: whether ``is_plain_file`` has checked it.
 
     Raises:
         InputError: there is no such file, a link leads out of its repository, it cannot be read, is not UTF-8, or is
             longer than ``max_bytes``.
     """
-    check_file(path)
+    if not is_plain:
+        check_file(path)
     try:
         # A pipe or a device has no size: reading one byte too many tells whether the limit is exceeded.
         with path.open("rb") as stream:

@@ -86,6 +86,17 @@ def test_misspelt_variable_is_reported(monkeypatch: pytest.MonkeyPatch, capsys: 
     ]
 
 
+def test_variables_of_no_option_are_known(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("CACHE_DIR", "DEBUG", "PROGRESS_SECONDS"):
+        monkeypatch.setenv(f"SCHEMACTL_{name}", "")
+    with monkeypatch.context() as patched:
+        patched.setattr("schemactl.cli.app.all_options", lambda: pytest.fail("all commands were imported"))
+        assert run(["diff", "shop.yaml", "shop.yaml"]) == 0
+    monkeypatch.setenv("SCHEMACTL_CACHE_DIRS", "")
+    assert run(["diff", "shop.yaml", "shop.yaml"]) == 0
+    assert "did you mean `SCHEMACTL_CACHE_DIR`?" in capsys.readouterr().err
+
+
 def test_removed_working_folder_is_named(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("shop.yaml").unlink()
     work.rmdir()

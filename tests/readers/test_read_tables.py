@@ -17,6 +17,10 @@ TEXTS = {
     "select * from bestellungen_Ä": ("Bestellungen_ä",),
     "select * from `raw.ord*`": ("orders", "orders__items"),
     "select a*b, count(*) from t": (),
+    "select * from raw.orders*": ("orders", "orders__items"),
+    "select 2*orders__* from t": ("orders__items",),
+    "select ord*items": (),
+    "select ord *": (),
     "select ___ from t": ("___",),
     "": (),
 }

@@ -88,6 +88,15 @@ def test_a_file_that_cannot_be_read_has_a_fault(repository: Path, monkeypatch: p
     assert "is a link out of the repository" in (on_disk["odd/link.sql"] or "")
 
 
+def test_a_folder_that_leads_out_of_the_repository_is_not_read(repository: Path, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "x.sql").write_text("select 1")
+    (repository / "odd").mkdir()
+    (repository / "odd" / "out").symlink_to(tmp_path / "elsewhere")
+    (file,) = WorkingFiles().find("odd/out/*.sql", "")
+    assert (file.text, "is a link out of the repository" in (file.fault or "")) == ("", True)
+
+
 @pytest.mark.parametrize("is_on_disk", [True, False])
 def test_too_many_files_are_refused(is_on_disk: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     tree = WorkingFiles() if is_on_disk else RevisionFiles("main", Path.cwd())

@@ -13,7 +13,7 @@ from platforms import needs_posix
 from schemactl.errors import InputError
 from schemactl.store.folder import SchemasFolder, list_names, refuse_linked_schemas
 from schemactl.store.git import find_repository
-from schemactl.store.links import check_file, check_link, path_in_repository, refuse_links
+from schemactl.store.links import check_file, check_link, is_plain_file, path_in_repository, refuse_links
 from schemactl.store.lock import locked, locked_schemas
 from schemactl.store.text import PRIVATE_MODE, read_bytes, read_text, remove_leftovers, replace_file
 
@@ -280,3 +280,21 @@ def test_the_repository_of_git_is_found_by_the_name_of_a_path(tmp_path: Path, mo
         for path in ("ours/schemas/export", "ours/vendor/x", "ours"):
             assert find_repository(tmp_path / path).samefile(tmp_path / "ours")
         assert find_repository(tmp_path / "to-theirs/x").samefile(tmp_path / "theirs")
+
+
+@needs_posix
+def test_a_plain_file_is_one_that_no_link_leads_to(top: Path):
+    (top / "out").symlink_to("../outside")
+    (top / "alias").symlink_to("folder")
+    (top / "folder" / "a.sql").write_text("select 1")
+    (top / "folder" / "link.sql").symlink_to("a.sql")
+    (top / "folder" / "stolen.sql").symlink_to("../../outside/secret")
+    (top / "hooks").symlink_to(".git")
+    os.mkfifo(top / "folder" / "pipe.sql")
+    plain = {"file", "folder/a.sql", str(top / "folder" / "a.sql"), "../outside/secret"}
+    others = {"folder/link.sql", "folder/stolen.sql", "folder/pipe.sql", "folder/sub", "folder/none", "alias/a.sql"}
+    others |= {"out/secret", "out/folder/a.schema.yaml", "hooks/config"}
+    folders: dict[Path, bool] = {}
+    assert {path for path in sorted(plain | others) if is_plain_file(Path(path), folders)} == plain
+    for path in plain:
+        check_file(Path(path))

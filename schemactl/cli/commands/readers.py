@@ -37,8 +37,16 @@ class Options(ReadersOptions):
 
 def run(options: Options, terminal: Terminal) -> ExitCode:
     """Print the readers."""
+    from schemactl.garbage_collection import paused_collector
+
+    # The uses of a thousand files are gone before the collector would walk through them.
+    with paused_collector():
+        _print_readers(options, terminal)
+    return ExitCode.DONE
+
+
+def _print_readers(options: Options, terminal: Terminal) -> None:
     from schemactl.flows.readers import ReadersRequest, list_readers
-    from schemactl.render.json import render_document
     from schemactl.render.readers import print_readers, readers_csv, readers_document
     from schemactl.review.readers import Answer
 
@@ -56,8 +64,9 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
 
     def render(name: str, terminal: Terminal) -> str:
         if name == "json":
+            from schemactl.render.json import render_document
+
             return render_document(readers_document(reports))
         return readers_csv(reports) if name == "csv" else print_readers(reports, terminal.look(options))
 
     write_in_formats(terminal, options, render)
-    return ExitCode.DONE

@@ -440,6 +440,6 @@ def _blind(reader: Reader, reason: str, tables: Iterable[str]) -> Readership:
 def _without_lines(readership: Readership) -> Readership:
     return replace(
         readership,
-        uses=tuple(dict.fromkeys(replace(use, location=use.reader.location) for use in readership.uses)),
+        uses=tuple(dict.fromkeys(use._replace(location=use.reader.location) for use in readership.uses)),
         blind=tuple(dict.fromkeys(replace(item, location=item.reader.location) for item in readership.blind)),
     )
