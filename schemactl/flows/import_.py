@@ -285,7 +285,9 @@ def _read_destination(address: str, schemas: SchemasPlace, template: Schema | No
         properties |= {"references": references[table.name]} if references.get(table.name) else {}
         records.append(Record(table.name, columns, properties))
         type_losses += [
-            Loss(f"{table.name}.{name}", "type", {"type": column[DATABASE_TYPE]}, {})
+            Loss(
+                f"{table.name}.{name}", "type", {"type": column[DATABASE_TYPE]}, {DATABASE_TYPE: column[DATABASE_TYPE]}
+            )
             for name, column in columns
             if DATABASE_TYPE in column
         ]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from schemactl.formats import Loss
 from schemactl.formats._losses import describe_loss
 from schemactl.grouping import group_by
 from schemactl.render.escaping import escape
+from schemactl.schema.structure import DATABASE_TYPE
 
 _SHOWN: Final = 3
 
@@ -32,9 +33,23 @@ def _hidden(count: int) -> str:
 
 def print_losses(losses: Sequence[Loss], holder: str, *, is_verbose: bool = False) -> str:
     """Return a line for each lost property, with its first places, or all of them if ``is_verbose``."""
+    losses_by_property = group_by(losses, lambda loss: (loss.item, _is_kept(loss)))
     lines = []
-    for property_losses in group_by(losses, lambda loss: loss.item).values():
+    for (_, is_kept), property_losses in losses_by_property.items():
         first_losses = property_losses if is_verbose else property_losses[:_SHOWN]
-        descriptions = escape(", ".join(map(describe_loss, first_losses)))
-        lines.append(f"not in {holder}: {descriptions}{_hidden(len(property_losses) - len(first_losses))}\n")
+        describe, label = (_kept_type, _KEPT) if is_kept else (describe_loss, f"not in {holder}")
+        descriptions = escape(", ".join(map(describe, first_losses)))
+        lines.append(f"{label}: {descriptions}{_hidden(len(property_losses) - len(first_losses))}\n")
     return "".join(lines)
+
+
+_KEPT: Final = f"kept in `{DATABASE_TYPE}`, without a dlt type"
+
+
+def _is_kept(loss: Loss) -> bool:
+    """Return whether a schema has the type of a column as the database writes it."""
+    return loss.item == "type" and isinstance(loss.after, Mapping) and DATABASE_TYPE in loss.after
+
+
+def _kept_type(loss: Loss) -> str:
+    return f"{loss.path}: `{loss.after[DATABASE_TYPE]}`"

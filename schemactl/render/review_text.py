@@ -242,7 +242,7 @@ def _fill(branch: Tree, node: _Node, look: Look) -> None:
     )
     for finding in node.findings:
         details = list(_details(finding, is_listed and finding.against is None))
-        if look.is_verbose:
+        if look.is_verbose and finding.is_acceptable:
             details.append(Text(f"fingerprint {finding.fingerprint}", style=FAINT))
         branch.add(Group(_finding(finding), *map(indented, details)))
 

@@ -74,6 +74,7 @@ class Finding:
         table, column, before, after: as in ``rule.Match``.
         is_violation: whether the base schema's own contract forbids the change.
         is_cosmetic: whether it is shown only on request.
+        is_gate: whether it changes the review itself.
         location: in the head's file, or of the nearest key above it; None if the head is no file.
         base_location: the same in the base's file.
         fingerprint: twelve hexadecimal digits of the change and its place, independent of lines and prose.
@@ -104,6 +105,7 @@ class Finding:
     after: Any = None
     is_violation: bool = False
     is_cosmetic: bool = False
+    is_gate: bool = False
     location: Location | None = None
     base_location: Location | None = None
     counted: Counted | None = None
@@ -114,6 +116,11 @@ class Finding:
     repaired: tuple[Reader, ...] = ()
     answer: Answer | None = None
     blind: tuple[Blindness, ...] = ()
+
+    @property
+    def is_acceptable(self) -> bool:
+        """Whether a silence by its fingerprint has an effect: it fails reviews, and does not change them."""
+        return not (self.is_cosmetic or self.is_gate)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -141,6 +141,7 @@ class _Judge:
             after=match.after,
             is_violation=rule.is_contract,
             is_cosmetic=rule.is_cosmetic,
+            is_gate=rule.is_gate,
             location=settings.locate_head(match.keys),
             base_location=settings.locate_base(self._base_keys(match.keys)),
             counted=counted,

@@ -103,6 +103,26 @@ def test_a_new_settings_file_is_at_the_top_of_the_repository(monkeypatch: pytest
     assert run(["diff", "base.yaml", "head.yaml"]) == 0
 
 
+def test_verbose_output_shows_the_fingerprints_that_accept_takes(capsys: pytest.CaptureFixture[str]) -> None:
+    write("base.yaml", id={"data_type": "bigint", "unique": False}, note={"data_type": "text"})
+    write("head.yaml", id={"data_type": "bigint", "x-stability": "draft"})
+    findings = found(capsys)
+    cosmetic, gate = findings["H606"], findings["H608"]
+    assert (cosmetic["is_cosmetic"], gate["is_cosmetic"]) == (True, False)
+
+    run(["diff", "base.yaml", "head.yaml", "--verbose"])
+    fingerprints = re.findall(r"fingerprint (\w+)", capsys.readouterr().out)
+
+    assert gate["fingerprint"] not in fingerprints
+    assert cosmetic["fingerprint"] not in fingerprints
+    assert run(["accept", *fingerprints, *BOTH, *WHY]) == 0
+    assert run(["accept", cosmetic["fingerprint"], *BOTH, *WHY]) == 2
+    assert run(["accept", gate["fingerprint"], *BOTH, *WHY]) == 2
+    assert "H608 changes the review itself" in capsys.readouterr().err
+    assert run(["accept", "--all", *BOTH, *WHY]) == 0
+    assert "H608" not in Path("schemactl.toml").read_text()
+
+
 @pytest.mark.parametrize(
     ("file", "text"),
     [

@@ -109,13 +109,16 @@ def _until(text: str | None) -> date:
 def _chosen(report: Report, fingerprints: Sequence[str], *, has_base: bool) -> list[Finding]:
     from schemactl.review.severity import Severity
 
-    # The base must accept changes of the settings of reviews.
-    reviews = (review for review in report.reviews if not review.is_of_settings)
-    active = (finding for review in reviews for finding in review.findings if finding.silence is None)
-    findings = {finding.fingerprint: finding for finding in active if not finding.is_cosmetic}
+    all_findings = {finding.fingerprint: finding for review in report.reviews for finding in review.findings}
+    active_findings = (finding for finding in all_findings.values() if finding.silence is None)
+    findings = {finding.fingerprint: finding for finding in active_findings if finding.is_acceptable}
     if not fingerprints:
         return [finding for finding in findings.values() if finding.severity.rank >= Severity.WARN.rank]
     for fingerprint in fingerprints:
+        refused_finding = all_findings.get(fingerprint)
+        if refused_finding is not None and refused_finding.is_gate:
+            message = f"{refused_finding.rule} changes the review itself, so no single finding of it can be accepted"
+            raise InputError(message, hint="silence the rule in the settings that the base of the review has")
         if fingerprint not in findings:
             shows = "`schemactl diff --verbose` shows the fingerprints of findings"
             shows += "" if has_base else "; of a review against another base: `--base git:main...`"

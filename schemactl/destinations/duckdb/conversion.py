@@ -46,7 +46,7 @@ _WITH_TEXTS: Final = frozenset(("UUID", "INET", "UBIGINT", "UHUGEINT", "BIGNUM",
 
 
 BY_RANGE: Final = frozenset({(DataType.BIGINT, DataType.DOUBLE), (DataType.DATE, DataType.TIMESTAMP)})
-"""Types between which ``is_sure`` compares the value with two constants: it is null of a null alone."""
+"""Types between which ``is_sure`` compares the value with two constants: only a null makes it null."""
 
 
 def register(connection: DuckDBPyConnection) -> None:

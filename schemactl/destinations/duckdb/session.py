@@ -268,7 +268,7 @@ def _check_macros(connection: DuckDBPyConnection) -> None:
     DuckDB would call them in our statements (``count_star`` for ``count(*)``), and a macro may read any file.
     """
     macros = {name for (name,) in connection.execute(_MACROS, (_ALIAS,)).fetchall()}
-    # Most files have none: reading the names of all functions takes as long as opening a file.
+    # Few files have macros, and reading the names of all functions takes as long as opening a file.
     builtin = {name for (name,) in connection.execute(_BUILTIN).fetchall()} if macros else frozenset()
     shadowing = sorted(name for name in macros if name.lower() in builtin)
     if shadowing:
