@@ -164,15 +164,14 @@ def compare(
     # All tables get their names first, because columns may swap names in a renamed table.
     table_moves = table_moves_of(catalogue, target, ledger_schema, names)
     renamed_catalogue = renamed(catalogue, table_moves)
-    further = table_renames(
-        _before(renamed_catalogue, target, stored),
-        _after(renamed_catalogue, target, stored),
-        is_guessing=options.guesses_renames,
-    )
-    table_moves = tuple(settled(table_moves, further))
-    renamed_catalogue = renamed(catalogue, table_moves)
+    before, after = _before(renamed_catalogue, target, stored), _after(renamed_catalogue, target, stored)
+    if further := table_renames(before, after, is_guessing=options.guesses_renames):
+        table_moves = tuple(settled(table_moves, further))
+        renamed_catalogue = renamed(catalogue, table_moves)
     moves = moves_of(renamed_catalogue, target, ledger_schema and renamed(ledger_schema, table_moves), names)
-    before, after = _before(moved(renamed_catalogue, moves), target, stored), _after(renamed_catalogue, target, stored)
+    if further or moves:
+        before = _before(moved(renamed_catalogue, moves), target, stored)
+        after = _after(renamed_catalogue, target, stored)
     differing = diff(before, after, guess_renames=options.guesses_renames, renamed_tables=())
     changes = (*table_moves, *moves, *_with_own_retypes(differing, abilities))
     has_lost = any(isinstance(change, TableRemoved | ColumnRemoved) for change in changes)

@@ -105,22 +105,21 @@ def _guesses(comparison: Comparison) -> Iterator[Note]:
 
 def _unheeded(comparison: Comparison) -> Iterator[Note]:
     """Yield a note for each newly declared old name that is not used: another table or column has it."""
+    last_tables = comparison.ledger_schema.tables if comparison.ledger_schema else {}
+    catalogue_tables = comparison.catalogue.tables
     for name, table in comparison.schema.tables.items():
-        last = comparison.ledger_schema.tables.get(name) if comparison.ledger_schema else None
-        catalogue_tables = comparison.catalogue.tables
         stays = [old for old in origins(table.properties) if old in catalogue_tables and old != name]
-        is_new_claim = name in catalogue_tables and is_newly_declared(table, last)
-        if stays and is_new_claim and comparison.old_table(name) == name:
+        is_kept = name in catalogue_tables and comparison.old_table(name) == name
+        if stays and is_kept and is_newly_declared(table, last_tables.get(name)):
             message = f"is not renamed from `{stays[0]}`: both exist, so its rows are ambiguous"
             yield Note(NoteKind.RENAME, name, None, message, _RENAME_FIRST)
     for name, table in comparison.schema.tables.items():
         current_columns = comparison.found_table(name).columns
-        last = comparison.ledger_schema.tables.get(comparison.old_table(name)) if comparison.ledger_schema else None
+        last = last_tables.get(comparison.old_table(name), Table(name))
         for column in table.columns.values() if current_columns else ():
             stays = [old for old in origins(column.properties) if old in current_columns and old != column.name]
-            before = last.columns.get(column.name) if last is not None else None
-            is_kept = comparison.old_column(name, column.name) == column.name
-            if stays and is_kept and is_newly_declared(column, before):
+            is_kept = bool(stays) and comparison.old_column(name, column.name) == column.name
+            if is_kept and is_newly_declared(column, last.columns.get(column.name)):
                 message = f"is not renamed from `{stays[0]}`: both exist, so its values are ambiguous"
                 yield Note(NoteKind.RENAME, name, column.name, message, _RENAME_FIRST)
 

@@ -382,11 +382,13 @@ def _describe(
         before: dict[str, str | None] = {}
         after: dict[str, str | None] = {}
         for column_name, current, described in _described_parts(tables[name], schema_table):
+            old, new = description_of(current), _kept_text(described, abilities)
+            if old == new:
+                continue
             former: Table | Column | None = last
             if last is not None and column_name:
                 former = last.columns.get(comparison.old_column(name, column_name))
-            old, new = description_of(current), _kept_text(described, abilities)
-            if old != new and (new is not None or old == _kept_text(former, abilities)):
+            if new is not None or old == _kept_text(former, abilities):
                 before[column_name], after[column_name] = old, new
         if after:
             yield DescribeTable(name, before, after), _description_changed(name, before, after)
