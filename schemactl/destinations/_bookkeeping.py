@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
 from typing import Any, Final, Protocol
 
 from schemactl.destinations._catalogue import OURS
@@ -113,7 +114,7 @@ def rows_of(
 
     Args:
         table: whose columns the values have.
-        rows: values; timestamps as such, as texts in ISO 8601, or as seconds since 1970.
+        rows: values; timestamps as such, as texts in ISO 8601, or as microseconds since 1970.
         columns: of the values, in their order; by default all of the table's.
     """
     kinds = {column.name: column.data_type for column in table.columns.values()}
@@ -121,19 +122,36 @@ def rows_of(
     empty = dict.fromkeys(name for name in kinds if name not in names)
     for row in rows:
         values = zip(names, row, strict=True)
-        yield empty | {name: _moment(value) if kinds[name] is DataType.TIMESTAMP else value for name, value in values}
+        yield empty | {name: None if value is None else _typed(value, kinds[name]) for name, value in values}
 
 
-def _moment(value: Any) -> datetime | None:
+def _typed(value: Any, data_type: DataType | None) -> Any:
+    """Return a value in Python's type for a data type: SQLite has dates as texts, MySQL has bools as integers."""
+    match data_type:
+        case DataType.TIMESTAMP:
+            return _moment(value)
+        case DataType.BOOL:
+            return bool(value)
+        case DataType.DATE if isinstance(value, str):
+            return date.fromisoformat(value)
+        case DataType.TIME if isinstance(value, str):
+            return time.fromisoformat(value)
+        case DataType.TIME if isinstance(value, timedelta):
+            return (datetime.min + value).time()
+        case DataType.DECIMAL | DataType.WEI if isinstance(value, int | float):
+            return Decimal(str(value))
+        case _:
+            return value
+
+
+def _moment(value: Any) -> datetime:
     match value:
-        case None:
-            return None
         case str():
             return _moment(datetime.fromisoformat(value))
         case datetime():
             return value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC)
         case _:
-            return _EPOCH + timedelta(microseconds=round(float(value) * 1_000_000))
+            return _EPOCH + timedelta(microseconds=int(value))
 
 
 def bookkeeping_of(schema: Schema) -> tuple[Table, Table, Table]:

@@ -219,9 +219,9 @@ class Session(ABC):
         """Return the expression of a value of JSON as a text."""
         return f"CAST({value} AS VARCHAR)"
 
-    def seconds_of(self, value: str) -> str:
-        """Return the expression of a timestamp's seconds since 1970, as a number."""
-        return f"extract(epoch FROM {value})"
+    def moment_of(self, value: str) -> str:
+        """Return the expression of a timestamp as ``rows_of`` reads it: its microseconds since 1970, or a text."""
+        return f"CAST(extract(epoch FROM {value}) * 1000000 AS bigint)"
 
 
 BATCH_ROWS: Final = 10_000

@@ -45,7 +45,7 @@ class Bookkeeping:
         for target, columns in self._find(table):
             # As numbers, because DuckDB returns timestamps with a time zone only if pytz is installed.
             values = [
-                self.session.seconds_of(quote(name))
+                self.session.moment_of(quote(name))
                 if table.columns[column].data_type is DataType.TIMESTAMP
                 else quote(name)
                 for column, name in columns.items()

@@ -54,7 +54,7 @@ def session_rows(session: Session, dataset: str, table: Table, among: Among | No
                 case _ if name is None:
                     selected.append("NULL")
                 case DataType.TIMESTAMP:  # as a number: DuckDB needs pytz for timestamps with a time zone
-                    selected.append(session.seconds_of(quote(name)))
+                    selected.append(session.moment_of(quote(name)))
                 case DataType.JSON:
                     selected.append(session.text_of(quote(name)))
                 case _:

@@ -109,6 +109,9 @@ class DuckDbSession(Session):
         new = grown(old, ours, WIDER)
         return new if isinstance(new, Clash) else duckdb_type(new) if new != old else None
 
+    def moment_of(self, value: str) -> str:
+        return f"epoch_us({value})"
+
     def execute(self, statement: str) -> int:
         row = self.connection.execute(statement).fetchone()
         return row[0] if row and isinstance(row[0], int) else 0

@@ -156,8 +156,8 @@ class MySqlSession(Session):
     def text_of(self, value: str) -> str:
         return f"CAST({value} AS CHAR)"
 
-    def seconds_of(self, value: str) -> str:
-        return f"(timestampdiff(MICROSECOND, '1970-01-01', {value}) * 0.000001)"
+    def moment_of(self, value: str) -> str:
+        return f"timestampdiff(MICROSECOND, '1970-01-01', {value})"
 
     def translate_error(self, error: Exception, task: str, hint: str | None) -> DestinationError | None:
         import pymysql

@@ -12,7 +12,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -82,7 +82,9 @@ def read_rows(listing: Listing, table: Table, /, **equal: str) -> Iterator[dict[
     if table.name == VERSION_TABLE:
         # For dlt the schema with the latest time is the current one, even if a clock was wrong.
         stored = stored_versions(listing, equal.get("version_hash"))
-        lines: Iterable[dict[str, Any]] = ({**version.line(), "inserted_at": version.time} for version in stored)
+        lines: Iterable[dict[str, Any]] = (
+            {**version.line(), "inserted_at": datetime.fromtimestamp(version.time, UTC)} for version in stored
+        )
     else:
         head = f"{equal['schema_name']}__" if "schema_name" in equal else ""
         tail = f"__{equal['load_id']}{JSONL_ENDING}" if "load_id" in equal else JSONL_ENDING

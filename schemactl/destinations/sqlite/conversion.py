@@ -27,7 +27,6 @@ from schemactl.schema.types import Column, DataType
 if TYPE_CHECKING:
     from sqlite3 import Connection
 
-SECONDS: Final = "_schemactl_seconds"
 COERCED: Final = "_schemactl_coerced"
 CHECKED: Final = "_schemactl_checked"
 
@@ -35,16 +34,12 @@ CHECKED: Final = "_schemactl_checked"
 def register(connection: Connection) -> None:
     """Make the functions known to a connection."""
 
-    def seconds(stored: Any) -> float | None:
-        return None if stored is None else datetime.fromisoformat(stored).replace(tzinfo=UTC).timestamp()
-
     def convert_or_null(stored: Any, written: str) -> Any:
         try:
             return None if stored is None else _convert_stored(stored, written)
         except (ValueError, ArithmeticError):
             return None
 
-    connection.create_function(SECONDS, 1, seconds, deterministic=True)
     connection.create_function(COERCED, 2, convert_or_null, deterministic=True)
     connection.create_function(CHECKED, 2, _convert_stored, deterministic=True)
 

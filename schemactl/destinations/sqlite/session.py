@@ -15,7 +15,7 @@ from schemactl.destinations._database_files import check_sqlite_files
 from schemactl.destinations._folder import is_link, link_error
 from schemactl.destinations._load import LACKS_VALUE
 from schemactl.destinations._session import Session
-from schemactl.destinations.sqlite.conversion import SECONDS, register, stored_decimal
+from schemactl.destinations.sqlite.conversion import register, stored_decimal
 from schemactl.destinations.sqlite.types import NAMES, column_type
 from schemactl.errors import DestinationError
 from schemactl.normalization.package import StagedTable
@@ -84,8 +84,8 @@ class SqliteDatabase(Session):
 
         return stored_rows(staged, stored_decimal)
 
-    def seconds_of(self, value: str) -> str:
-        return f"{SECONDS}({value})"
+    def moment_of(self, value: str) -> str:
+        return value  # a text
 
     def translate_error(self, error: Exception, task: str, hint: str | None) -> DestinationError | None:
         if not isinstance(error, sqlite3.Error | OSError):
