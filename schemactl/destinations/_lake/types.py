@@ -13,7 +13,7 @@ from schemactl.destinations._catalogue import unknown
 from schemactl.destinations._structure import cut
 from schemactl.destinations._types import TypeSystem, decimal, integer
 from schemactl.errors import DestinationError
-from schemactl.schema.full_types import MAX_DIGITS, check_scale, decimal_sizes
+from schemactl.schema.full_types import DEFAULT_DECIMAL, MAX_DIGITS, check_scale, decimal_sizes
 from schemactl.schema.nested_types import (
     STRING,
     Json,
@@ -42,7 +42,25 @@ if TYPE_CHECKING:
     import pyarrow
 
 
-def types_of_files(format_name: str, is_native: Callable[[str], bool]) -> TypeSystem:
+class FileTypes(TypeSystem):
+    """The types of a format of files, in which dlt gives decimals other sizes than in databases."""
+
+    __slots__ = ()
+
+    def settle(self, column: Column) -> Column:
+        """Return a column with a type of the format; see ``TypeSystem.settle``.
+
+        A decimal without a scale has none (dlt's ``get_py_arrow_type``), and a scale counts only with a precision.
+        """
+        settled = TypeSystem.settle(self, column)
+        precision, scale = (settled.properties.get(size) for size in ("precision", "scale"))
+        if settled.data_type is not DataType.DECIMAL or (precision is None) is (scale is None):
+            return settled
+        sizes = decimal(precision, 0) if precision is not None else decimal(*DEFAULT_DECIMAL)
+        return Column(settled.name, {**settled.properties, **sizes})
+
+
+def types_of_files(format_name: str, is_native: Callable[[str], bool]) -> FileTypes:
     """Return the types of a format of files: structs, lists and maps as Spark's DDL, and the format's native types.
 
     ``is_native`` returns whether a text is a native type.
@@ -53,7 +71,7 @@ def types_of_files(format_name: str, is_native: Callable[[str], bool]) -> TypeSy
             return written
         return written.lower() if is_native(written.lower()) else None
 
-    return TypeSystem(format_name, "", unknown, own_type)
+    return FileTypes(format_name, "", unknown, own_type)
 
 
 def is_structure(written: str) -> bool:
@@ -101,10 +119,8 @@ def kind_of(column: Column, *, has_time: bool, sizes: tuple[int, ...]) -> Proper
 
 
 def _decimal(column: Column) -> Properties:
-    # The scale counts only with the precision.
-    if (digits := column.properties.get("precision")) is None:
-        return decimal(*decimal_sizes({}))
-    scale = column.properties.get("scale") or 0
+    """Return the decimal of a settled column."""
+    digits, scale = decimal_sizes(column.properties)
     check_scale(column.name, digits, scale, "a table of files")
     return decimal(digits, scale) if digits <= MAX_DIGITS else {"data_type": "text"}
 
