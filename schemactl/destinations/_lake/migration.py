@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from schemactl.destinations import Catalogue
@@ -277,9 +278,10 @@ class LakeMigration(Ledger, Generic[T]):
     def unfit(self, step: Step, share: float = 1.0, unless_filled: Sequence[str] = ()) -> Unfit:
         match step:
             case SetNotNull():
-                return count_nulls(step.column.name, *self._rows(step.table, step.column.name, share))
+                count = partial(count_nulls, step.column.name)
+                return self._count(count, step.table, step.column.name, share)
             case ChangeType() | Backfill(taken=Taken.FITTING):
-                return count_values(step, *self._rows(step.table, source_of(step).name, share, unless_filled))
+                return self._count(partial(count_values, step), step.table, source_of(step).name, share, unless_filled)
             case AddUnique() | AddPrimaryKey():
                 raise DestinationError(f"`{self.origin}` does not enforce unique values")
             case _:
@@ -297,20 +299,33 @@ class LakeMigration(Ledger, Generic[T]):
         return count_overlaps(source, target, keys, opened.batches(list(dict.fromkeys((source, target, *keys)))))
 
     def not_undone(self, step: ChangeType) -> Unfit:
-        return count_values(step, *self._rows(step.table, step.before.name, 1.0), is_undone=True)
+        return self._count(partial(count_values, step, is_undone=True), step.table, step.before.name)
 
-    def _rows(
-        self, table: str, column: str, share: float, unless_filled: Sequence[str] = ()
-    ) -> tuple[tuple[str, ...], Iterator[pyarrow.RecordBatch]]:
-        """Return the column that distinguishes rows, if any, and a share of the rows with it and another column."""
+    def _count(
+        self,
+        count: Callable[[Sequence[str], Iterator[pyarrow.RecordBatch]], Unfit],
+        table: str,
+        column: str,
+        share: float = 1.0,
+        unless_filled: Sequence[str] = (),
+    ) -> Unfit:
+        """Count values in a share of the rows, with the column that distinguishes rows, if any.
+
+        That column takes most of the time to read, and only examples need it.
+        """
         opened = self.table(table)
         stored_columns = opened.fields.names
         if column not in stored_columns:
             raise InputError(f"there is no column `{column}` in `{table}` of `{self.origin}`")
+
+        def read(keys: tuple[str, ...]) -> Iterator[pyarrow.RecordBatch]:
+            unique = list(dict.fromkeys((column, *keys, *unless_filled)))
+            batches = opened.batches(unique) if share >= 1.0 else opened.sample(unique, share)
+            return without_filled(batches, unless_filled) if unless_filled else batches
+
         keys = _row_keys(stored_columns)
-        unique = list(dict.fromkeys((column, *keys, *unless_filled)))
-        batches = opened.batches(unique) if share >= 1.0 else opened.sample(unique, share)
-        return keys, without_filled(batches, unless_filled) if unless_filled else batches
+        unfit = count((), read(()))
+        return count(keys, read(keys)) if unfit.count and keys else unfit
 
     def find_blocker(self, step: Step) -> Blocker | None:
         if isinstance(step, CreateTable | DropTable | RenameTable):
