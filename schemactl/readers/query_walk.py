@@ -211,12 +211,12 @@ class QueryWalk:
             self.return_all(second_branch, is_positional=True)
         is_open = first_branch.is_open or second_branch.is_open
         if is_by_name or has_star or is_open or len(first_branch.outputs) != len(second_branch.outputs):
-            names = {output.name for output in first_branch.outputs}
+            names = {name for output in first_branch.outputs for name in output.names}
             outputs = [
-                Output(item.name, merge_passages(item.passages, second_branch.find(item.name) or ()))
+                replace(item, passages=merge_passages(item.passages, second_branch.find(item.name) or ()), line=None)
                 for item in first_branch.outputs
             ]
-            others = [output for output in second_branch.outputs if output.name not in names]
+            others = [output for output in second_branch.outputs if names.isdisjoint(output.names)]
             if is_by_name or first_branch.is_open:
                 # Branches mostly have the same names: the unknown columns of the first one can have these.
                 outputs += others
@@ -225,7 +225,7 @@ class QueryWalk:
             return Relation(tuple(outputs), is_open or not is_by_name)
         return Relation(
             tuple(
-                Output(left_output.name, merge_passages(left_output.passages, right_output.passages))
+                replace(left_output, passages=merge_passages(left_output.passages, right_output.passages), line=None)
                 for left_output, right_output in zip(first_branch.outputs, second_branch.outputs, strict=True)
             )
         )
@@ -304,7 +304,9 @@ class QueryWalk:
     def _walk_end(self, query: exp.Expr, relation: Relation, scope: Scope) -> None:
         """Walk the ORDER BY and LIMIT of a union, or of a query in parentheses."""
         output_scope = Scope(
-            scope.ctes, scope.outer, aliases={output.name: output.passages for output in relation.outputs}
+            scope.ctes,
+            scope.outer,
+            aliases={name: output.passages for output in relation.outputs for name in output.names},
         )
         for key, node in query.args.items():
             if key in ("order", "limit", "offset", "fetch"):
@@ -375,7 +377,7 @@ class QueryWalk:
     def _expand(self, star: exp.Expr, outputs: list[Output], scope: Scope, line: int | None = None) -> list[Output]:
         """Return the outputs of a star with its EXCEPT, REPLACE and RENAME."""
         star_line = line or _meta_line(star)
-        by_name = {output.name: output for output in outputs}
+        by_name = {name: output for output in outputs for name in output.names}
         dropped: set[str] = set()
         for column in star.args.get("except_") or ():
             name = self.fold(column.this if isinstance(column, exp.Column) else column)
@@ -395,17 +397,17 @@ class QueryWalk:
             new_outputs[name] = Output(new_name, tuple(self._passed(renamed, _line(alias.this))))
         expanded = []
         for output in outputs:
-            if output.name in dropped:
+            if not dropped.isdisjoint(output.names):
                 continue
-            if output.name in new_outputs:
-                expanded.append(new_outputs.pop(output.name))
+            if replaced_names := [name for name in output.names if name in new_outputs]:
+                expanded.append(new_outputs.pop(replaced_names[0]))
                 continue
             if star_line is not None:
                 passages = [
                     replace(passage, line=star_line) if passage.clause is Clause.STAR else passage
                     for passage in output.passages
                 ]
-                expanded.append(Output(output.name, tuple(passages), star_line))
+                expanded.append(replace(output, passages=tuple(passages), line=star_line))
             else:
                 expanded.append(replace(output, line=None))
         return [*expanded, *new_outputs.values()]
@@ -584,7 +586,7 @@ class QueryWalk:
                     names |= {self.fold(column.this) for column in node.find_all(exp.Column)}
                     self.walk(node, inner, Clause.FROM, is_computed=True)
             if pivot.args.get("unpivot"):
-                outputs = tuple(output for output in relation.outputs if output.name not in names)
+                outputs = tuple(output for output in relation.outputs if names.isdisjoint(output.names))
             else:
                 outputs = relation.outputs
                 for table in dict.fromkeys(passage.table for passage in relation.stars):

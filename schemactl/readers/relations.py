@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Final
 
@@ -42,11 +42,18 @@ class Output:
         passages: the columns of tables that it passes on as they are; empty if it is computed or of another table.
             No query has named a column of the clause STAR yet.
         line: of the item of SELECT that returns it, if that is known.
+        spelling: the name that a table has for it, by which queries can call it as well: in quotes.
     """
 
     name: str
     passages: tuple[ColumnUse, ...] = ()
     line: int | None = None
+    spelling: str = ""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names by which queries can call it."""
+        return (self.name, self.spelling) if self.spelling and self.spelling != self.name else (self.name,)
 
 
 MAX_OUTPUTS: Final = 20_000
@@ -67,12 +74,10 @@ class Relation:
 
     Attributes:
         is_open: whether it has more columns than ``outputs``.
-        spellings: further names by which outputs of a table can be called.
     """
 
     outputs: tuple[Output, ...] = ()
     is_open: bool = False
-    spellings: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if len(self.outputs) > MAX_OUTPUTS:
@@ -83,11 +88,14 @@ class Relation:
         by_name: dict[str, tuple[ColumnUse, ...]] = {}
         for output in self.outputs:
             by_name[output.name] = merge_passages(by_name.get(output.name, ()), output.passages)
+        for output in self.outputs:
+            for name in output.names[1:]:
+                by_name.setdefault(name, by_name[output.name])
         return by_name
 
     def find(self, name: str) -> tuple[ColumnUse, ...] | None:
         """Return the columns that an output passes on; None if no output has this name."""
-        return self._passages.get(name if name in self._passages else self.spellings.get(name, name))
+        return self._passages.get(name)
 
     @property
     def passages(self) -> Iterator[ColumnUse]:
@@ -166,11 +174,12 @@ class Scope:
         yielded: set[str] = set()
         for source in self.sources:
             for output in source.relation.outputs if source.is_in_star else ():
-                if output.name not in self.merged:
+                merged_name = next((name for name in output.names if name in self.merged), None)
+                if merged_name is None:
                     yield output
-                elif output.name not in yielded:
-                    yielded.add(output.name)
-                    yield Output(output.name, self.merged[output.name])
+                elif merged_name not in yielded:
+                    yielded.add(merged_name)
+                    yield replace(output, passages=self.merged[merged_name], line=None)
 
 
 def join_relations(relations: list[Relation]) -> Relation:
@@ -180,7 +189,6 @@ def join_relations(relations: list[Relation]) -> Relation:
     return Relation(
         tuple(output for relation in relations for output in relation.outputs),
         any(relation.is_open for relation in relations),
-        {spelling: name for relation in relations for spelling, name in relation.spellings.items()},
     )
 
 
@@ -229,14 +237,17 @@ def spellings_in(dialect: str | None, names: tuple[str, ...]) -> Mapping[str, st
 def table_relation(tables: ReadTables, table: str, dialect: str | None, line: int | None) -> Relation:
     """Return the columns of a table of the schema."""
     columns = tables.columns[table]
-    outputs = (Output(fold(column, dialect), (ColumnUse(table, column, Clause.STAR, line),)) for column in columns)
-    return Relation(tuple(outputs), spellings={column: fold(column, dialect) for column in columns})
+    return Relation(
+        tuple(
+            Output(fold(column, dialect), (ColumnUse(table, column, Clause.STAR, line),), spelling=column)
+            for column in columns
+        )
+    )
 
 
 def foreign_relation(columns: Iterable[str], dialect: str | None) -> Relation:
     """Return the columns of a table that is not one of the schema's."""
-    spellings = {column: fold(column, dialect) for column in columns}
-    return Relation(tuple(Output(name) for name in spellings.values()), spellings=spellings)
+    return Relation(tuple(Output(fold(column, dialect), spelling=column) for column in columns))
 
 
 def rename_outputs(relation: Relation, names: Iterable[str]) -> Relation:

@@ -76,7 +76,7 @@ def _cast_row(cast: Cast | None) -> tuple[str, bool, bool] | None:
 def _output_rows(relation: Relation) -> list[list[Any]]:
     """Return the columns that a result passes on: (output, table, column, is_named)."""
     return [
-        [output.name, passage.table, passage.column, passage.clause is not Clause.STAR]
+        [output.spelling or output.name, passage.table, passage.column, passage.clause is not Clause.STAR]
         for output in relation.outputs
         for passage in output.passages
     ]

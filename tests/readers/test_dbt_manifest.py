@@ -409,3 +409,24 @@ def test_a_catalog_that_is_not_json_is_reported(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"catalog\.json` is not JSON") as refusal:
         read(str(tmp_path), TABLES, None, WorkingFiles())
     assert "dbt docs generate" in str(refusal.value.hint)
+
+
+def test_a_name_that_needs_quotes_is_followed_through_a_star() -> None:
+    tables = ReadTables({"orders": ("Id", "Note")}, "raw")
+    stg = node("stg_orders", SOURCE, compiled_code='select * from "db"."raw"."orders"', schema="main")
+    mart = node("mart", "model.shop.stg_orders", compiled_code='select max("Id") from "db"."main"."stg_orders"')
+    text = manifest(**{"model.shop.stg_orders": stg, "model.shop.mart": mart})
+    project = read_manifest(text, "target/manifest.json", tables, None)
+    assert [reader.reader.name for reader in project.broken_by(ReaderEffect.REMOVED, "orders", "Id")] == ["mart"]
+
+
+def test_the_star_of_a_test_reads_no_column() -> None:
+    sql = "select * from raw.orders where amount < 0"
+    union = "select * from raw.orders union all select * from raw.orders"
+    nodes = {
+        "test.shop.a": node("a", SOURCE, kind="test", compiled_code=sql),
+        "test.shop.b": node("b", SOURCE, kind="test", compiled_code=union),
+    }
+    project = readership(manifest(**nodes))
+    uses = {(use.reader.name, use.column) for use in project.uses if use.reader.kind == "test" and use.column}
+    assert uses == {("a", "amount"), *(("b", column) for column in TABLES.columns["orders"])}

@@ -165,3 +165,27 @@ def test_a_text_that_names_no_table_is_not_parsed() -> None:
 
 def test_deep_nesting_ends() -> None:
     assert reasons(f"select {'(' * 5000}id{')' * 5000} from raw.orders")
+
+
+MIXED = ReadTables({"fee": ("FeeNum", "Amount", "note")}, "raw")
+MIXED_CASES = {
+    'with s as (select * from "raw"."fee") select "FeeNum"::text as x from s': {"FeeNum"},
+    'with s as (select * from "raw"."fee"), t as (select * from s) select 1 from t where "FeeNum" > 1': {"FeeNum"},
+    'select s."Amount" from (select f.* from raw.fee as f) as s': {"Amount"},
+    '(select * from raw.fee union all select * from raw.fee) order by "FeeNum"': {"FeeNum", "Amount", "note"},
+    'with s as (select * from raw.fee union all select * from raw.fee) select "FeeNum" from s': {
+        "FeeNum",
+        "Amount",
+        "note",
+    },
+    'with s as (select * from raw.fee) select 1 from s join other.t using ("FeeNum")': {"FeeNum"},
+    'with s as (select * from raw.fee) select "x" from s': set(),
+}
+
+
+@pytest.mark.parametrize("sql", MIXED_CASES)
+@pytest.mark.parametrize("dialect", ["postgres", "snowflake", "duckdb", None])
+def test_a_star_passes_on_names_that_need_quotes(sql: str, dialect: str | None) -> None:
+    readership = read_sql(sql, READER, MIXED, dialect)
+    assert {use.column for use in readership.uses if use.column} == MIXED_CASES[sql]
+    assert readership.blind == ()

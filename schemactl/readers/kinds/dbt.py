@@ -274,6 +274,8 @@ class _Project:
                 reader, outputs = texts[number].reader, uses[number]["outputs"]
                 configured = tuple(_configured_uses(self._nodes[node_id], reader, outputs))
                 readership = merge((readership_of(reader, uses[number]), Readership(configured)))
+                if self._nodes[node_id].get("resource_type") == "test":
+                    readership = _without_stars(readership)
                 # The SQL of an ephemeral model is in the SQL of the models that read it.
                 passed_on = {} if self._is_ephemeral(node_id) else {node_id: outputs}
                 results.append((self._completed(readership, reading), passed_on))
@@ -435,6 +437,12 @@ def _blind(reader: Reader, reason: str, tables: Iterable[str]) -> Readership:
     uses = (Use(reader, table, None, Clause.FROM, location=reader.location) for table in tables)
     blind = (Blindness(reader, reason, table, location=reader.location) for table in tables)
     return Readership(tuple(uses), tuple(blind))
+
+
+def _without_stars(readership: Readership) -> Readership:
+    """Return the uses of a test, whose rows are only counted: nobody reads the columns of its ``select *``."""
+    uses = (use for use in readership.uses if use.clause is not Clause.STAR or use.is_positional)
+    return replace(readership, uses=tuple(uses))
 
 
 def _without_lines(readership: Readership) -> Readership:
