@@ -15,7 +15,7 @@ MOST_OF_TASK: Final = 1 << 24
 """Bytes that a task reads: few enough that all cores end at about the same time."""
 
 
-def read_documents(inputs: Sequence[Input], form: Form, cores: int) -> Iterator[LocalDocuments]:
+def read_documents(form: Form, inputs: Sequence[Input], cores: int) -> Iterator[LocalDocuments]:
     """Yield the records of files."""
     files = cut_files(inputs, form, cores, MOST_OF_TASK)
     tasks, packed = map(FileTask, files.tasks), map(PackedFile, files.packed)

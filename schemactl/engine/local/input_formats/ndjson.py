@@ -1,15 +1,8 @@
 """Lines of JSON (NDJSON, JSON Lines): one document a line."""
 
-from __future__ import annotations
+from functools import partial
 
-from collections.abc import Iterator, Sequence
-
-from schemactl.engine.input import Input
-from schemactl.engine.local.batches import LocalDocuments
 from schemactl.engine.local.input_formats._files import read_documents
 from schemactl.kernel.files import Form
 
-
-def read(inputs: Sequence[Input], cores: int) -> Iterator[LocalDocuments]:
-    """Yield the lines as documents."""
-    yield from read_documents(inputs, Form.LINES, cores)
+read = partial(read_documents, Form.LINES)
