@@ -268,6 +268,12 @@ class _Parser:
             raise self._unexpected(" or ".join(f"`{mark}`" for mark in marks))
         return self._next().value
 
+    def _accepts(self, mark: str) -> bool:
+        """Consume the next token if it is a mark; return whether it was."""
+        is_next = self._peek().is_mark(mark)
+        self._index += is_next
+        return is_next
+
     def _name(self) -> str:
         if self._peek().kind not in _NAMES:
             raise self._unexpected("a name")
@@ -311,8 +317,7 @@ class _Parser:
 
     def _path(self) -> list[str]:
         names = [self._name()]
-        while self._peek().is_mark("."):
-            self._next()
+        while self._accepts("."):
             if self._peek().is_mark("("):
                 break
             names.append(self._name())
@@ -323,18 +328,14 @@ class _Parser:
         return _join(self._path())
 
     def _settings(self) -> Settings:
-        if not self._peek().is_mark("["):
+        if not self._accepts("["):
             return ()
-        self._next()
         settings: list[Setting] = []
-        while not self._peek().is_mark("]"):
-            if self._peek().is_mark(","):
-                self._next()
-            else:
+        while not self._accepts("]"):
+            if not self._accepts(","):
                 settings.append(self._setting())
                 if not self._peek().is_mark(",", "]"):
                     raise self._unexpected("`,` or `]`")
-        self._next()
         return tuple(settings)
 
     def _setting(self) -> Setting:
@@ -342,9 +343,8 @@ class _Parser:
         while not self._peek().is_mark(":", ",", "]"):
             words.append(self._next().value.lower())
         key = " ".join(words)
-        if not self._peek().is_mark(":"):
+        if not self._accepts(":"):
             return Setting(key, None, start)
-        self._next()
         value = self._peek()
         if key == "ref":
             mark = self._mark(">", "<", "-", "<>")
@@ -367,10 +367,9 @@ class _Parser:
         self._skip_lines()
         self._mark("{")
         hints = self._skip_lines()
-        while not self._peek().is_mark("}"):
+        while not self._accepts("}"):
             statement(hints)
             hints = self._skip_lines()
-        self._next()
 
     def _note(self) -> str | None:
         """Read ``Note: '...'`` or ``Note { '...' }``; None if the next statement is not a note."""
@@ -499,8 +498,7 @@ class _Parser:
             if table.note is not None:
                 self._file.losses.append(Loss(table.name, "note", table.note))
             table.note = note
-        elif keyword.is_mark("~"):
-            self._next()
+        elif self._accepts("~"):
             table.members.append(Injection(self._name(), keyword.start))
         elif keyword.is_word("indexes") and following.is_mark("{"):
             self._next()
@@ -515,16 +513,13 @@ class _Parser:
 
     def _index_of(self) -> DbmlIndex:
         start, columns = self._peek().start, list[str]()
-        if self._peek().is_mark("("):
-            self._next()
+        if self._accepts("("):
             is_plain = True
-            while not self._peek().is_mark(")"):
+            while not self._accepts(")"):
                 column = self._next()
                 is_plain = is_plain and column.kind in _NAMES and self._peek().is_mark(",", ")")
                 columns.append(column.value)
-                if self._peek().is_mark(","):
-                    self._next()
-            self._next()
+                self._accepts(",")
         else:
             if self._peek().kind not in (*_NAMES, "code"):
                 raise self._unexpected("a column or an expression")
@@ -576,13 +571,12 @@ class _Parser:
     def _ref_end(self, *, is_inline: bool = False) -> RefEnd:
         """Read ``table.column`` or ``table.(a, b)``; within a table ``column`` is one of its columns."""
         path = self._path()
-        if not self._peek().is_mark("("):
+        if not self._accepts("("):
             if len(path) > 1:
                 return RefEnd(_join(path[:-1]), (path[-1],))
             if is_inline:
                 return RefEnd(None, (path[-1],))
             raise self._unexpected("`.`")
-        self._next()
         columns = [self._name()]
         while self._mark(",", ")") == ",":
             columns.append(self._name())

@@ -168,12 +168,11 @@ class _Parser:
                 self._next()
                 self._next()
                 self._mark("{")
-                while self._peek().text != "}":
+                while not self._accepts("}"):
                     if self._peek().text == "option":
                         into.unread.append(self._read_statement())
                     else:
                         self._declare(into, "oneof", self._peek().comment, self._word(), depth=depth)
-                self._next()
             case "reserved" if not is_file:
                 into.reserved.append(self._read_statement().text)
             case "import" if is_file:
@@ -203,11 +202,10 @@ class _Parser:
     def _body(self, parent: Message, message: Message, depth: int) -> None:
         """Read the statements of a message in braces."""
         self._mark("{")
-        while self._peek().text != "}":
+        while not self._accepts("}"):
             if not self._peek().kind:
                 raise self._refused(self._peek(), "`}`")
             self._statement(message, depth + 1)
-        self._next()
         parent.messages[message.name] = message
 
     def _enum(self, into: Message) -> None:
@@ -215,7 +213,7 @@ class _Parser:
         name = self._word()
         self._mark("{")
         values, unread = dict[str, int](), list[Statement]()
-        while self._peek().text != "}":
+        while not self._accepts("}"):
             token = self._next()
             if token.text in ("option", "reserved") and self._peek().text != "=":
                 self._at -= 1
@@ -228,7 +226,6 @@ class _Parser:
                 options = self._options() if self._peek().text == "[" else {}
                 unread += (Statement(f"{token.text}.{option}", value) for option, value in options.items())
                 self._mark(";")
-        self._next()
         into.enums[name] = ProtoEnum(name, tuple(values.items()), tuple(unread))
 
     def _integer(self) -> int:
@@ -266,9 +263,8 @@ class _Parser:
         self._next()
         while True:
             name = ""
-            while self._peek().text != "=":
+            while not self._accepts("="):
                 name += self._next_inside().text
-            self._next()
             value, depth = "", 0
             while depth or self._peek().text not in (",", "]"):
                 token = self._next_inside()
@@ -316,6 +312,12 @@ class _Parser:
         token = self._next()
         if token.text != mark:
             raise self._refused(token, f"`{mark}`")
+
+    def _accepts(self, mark: str) -> bool:
+        """Consume the next token if it is a mark; return whether it was."""
+        is_next = self._peek().text == mark
+        self._at += is_next
+        return is_next
 
     def _peek(self) -> Token:
         return self._tokens[self._at]
