@@ -19,8 +19,7 @@ from schemactl.formats._shapes import TEXT, Shape, Shapes, check_shape
 from schemactl.formats._tables import data_tables, record, schema_hints, schema_of, table_hints
 from schemactl.schema.expansion import Expansion, TooManyFieldsError
 from schemactl.schema.types import DataType, Schema
-from schemactl.trees.json_text import parse_json
-from schemactl.trees.nodes import Source, value_of
+from schemactl.trees.json_text import read_json
 from schemactl.type_systems.fields import HINTS, Field, fields_of, note
 
 ENDINGS: Final = (".avsc", ".avro.json")
@@ -157,9 +156,7 @@ def _label(native: Any, path: tuple[str, ...] | None) -> Any:
 
 def read(text: str, path: str) -> Document:
     """Return the schema that an Avro schema describes: each record at its top is a table."""
-    source = Source(path, text)
-    tree = parse_json(source)
-    root = value_of(tree)
+    source, tree, root = read_json(text, path)
     types_by_name: dict[str, Any] = {}
     types = [_expand(native, types_by_name, ()) for native in (root if isinstance(root, list) else [root])]
     record_types = [native for native in types if isinstance(native, dict) and native.get("type") == "record"]

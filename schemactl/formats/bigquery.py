@@ -19,8 +19,7 @@ from schemactl.formats._tables import check_case, file_table_name, only_table, r
 from schemactl.schema.full_types import check_scale, decimal_sizes
 from schemactl.schema.naming import Naming
 from schemactl.schema.types import DataType, Schema
-from schemactl.trees.json_text import parse_json
-from schemactl.trees.nodes import Source, value_of
+from schemactl.trees.json_text import read_json
 from schemactl.type_systems.fields import Field, field_of, note, plain_properties, properties_of
 
 ENDINGS: Final = (".bigquery.json", ".json")
@@ -105,9 +104,7 @@ def _sizes(field: Field) -> dict[str, str]:
 
 def read(text: str, path: str, naming: Naming | None = None) -> Document:
     """Return the schema of one table, named after the file."""
-    source = Source(path, text)
-    tree = parse_json(source)
-    root = value_of(tree)
+    source, tree, root = read_json(text, path)
     if not isinstance(root, list) and not (isinstance(root, dict) and ("fields" in root or "schema" in root)):
         raise source.refuse("this is not a BigQuery table schema", 0, "a list of fields with `name` and `type`")
     check_shape(source, tree, _SHAPES, "table")

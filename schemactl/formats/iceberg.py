@@ -22,8 +22,7 @@ from schemactl.formats._shapes import TEXT, Shape, Shapes, check_shape
 from schemactl.formats._tables import file_hints, file_table_name, only_table, record, schema_of
 from schemactl.schema.full_types import DEFAULT_DECIMAL
 from schemactl.schema.types import DataType, Schema
-from schemactl.trees.json_text import parse_json
-from schemactl.trees.nodes import Source, value_of
+from schemactl.trees.json_text import read_json
 from schemactl.type_systems.fields import HINTS, Field, fields_of, note
 
 ENDINGS: Final = (".metadata.json", ".iceberg.json", ".json")
@@ -185,9 +184,7 @@ def _numbered(native: Any, field: Field, numbers: _Numbers) -> Any:
 
 def read(text: str, path: str) -> Document:
     """Return the schema of one table: of metadata the current one, named after its folder, else after the file."""
-    source = Source(path, text)
-    tree = parse_json(source)
-    root = value_of(tree)
+    source, tree, root = read_json(text, path)
     struct = None
     if isinstance(root, dict):
         check_shape(source, tree, _SHAPES, "metadata")

@@ -26,8 +26,8 @@ from schemactl.schema.templates import new_schema
 from schemactl.schema.types import DataType, Schema, Table
 from schemactl.schema.validation import storable
 from schemactl.trees import nodes
-from schemactl.trees.json_text import parse_json
-from schemactl.trees.nodes import Node, Source, value_of
+from schemactl.trees.json_text import read_json
+from schemactl.trees.nodes import Node, Source
 from schemactl.type_systems.fields import HINTS, Field, fields_of, note, properties_of
 
 ENDINGS: Final = (".jsonschema.json", ".jsonschema", ".schema.json", ".json")
@@ -163,9 +163,7 @@ def read(text: str, path: str) -> Document:
     each object in ``$defs``, ``definitions`` or ``components.schemas`` is a table. Objects and lists in it are columns
     of nested data.
     """
-    source = Source(path, text)
-    tree = parse_json(source)
-    root = value_of(tree)
+    source, tree, root = read_json(text, path)
     if not isinstance(root, dict):
         raise source.refuse("a JSON Schema is an object", 0)
     check_shape(source, tree, _SHAPES, "document")

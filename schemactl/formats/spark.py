@@ -19,8 +19,7 @@ from schemactl.formats._tables import check_case, file_table_name, only_table, r
 from schemactl.schema.naming import Naming
 from schemactl.schema.nested_types import STRING, Leaf, leaf_of, leaf_properties
 from schemactl.schema.types import Properties, Schema
-from schemactl.trees.json_text import parse_json
-from schemactl.trees.nodes import Source, value_of
+from schemactl.trees.json_text import read_json
 from schemactl.type_systems.fields import HINTS, Field, fields_of, note
 
 ENDINGS: Final = (".spark.json", ".json")
@@ -48,10 +47,8 @@ SHAPES: Final[Shapes] = {
 
 def recognises(text: str) -> bool:
     """Return whether a text looks as a StructType."""
-    return (
-        re.match(r'\s*\{(?=.*"type"\s*:\s*"struct")(?=.*"fields"\s*:\s*\[)(?!.*"required"\s*:)', text, re.DOTALL)
-        is not None
-    )
+    pattern = r'\s*\{(?=.*"type"\s*:\s*"struct")(?=.*"fields"\s*:\s*\[)(?!.*"required"\s*:)'
+    return re.match(pattern, text, re.DOTALL) is not None
 
 
 def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings
@@ -91,9 +88,7 @@ def _type(field: Field) -> Any:
 
 def read(text: str, path: str, naming: Naming | None = None) -> Document:
     """Return the schema of one table, named after the file."""
-    source = Source(path, text)
-    tree = parse_json(source)
-    root = value_of(tree)
+    source, tree, root = read_json(text, path)
     if not (isinstance(root, dict) and root.get("type") == "struct" and "fields" in root):
         raise source.refuse("this is not a StructType", 0, "it has `type: struct` and `fields`")
     check_shape(source, tree, SHAPES, "type")
@@ -134,10 +129,8 @@ def _read(name: str, native: dict[str, Any]) -> Field:
 def _field_of(name: str, native: Any, properties: dict[str, Any]) -> Field:
     json_ = {"data_type": "json", **properties}
     match native:
-        case {"type": "struct"} if entries(native.get("fields")):
-            return Field(
-                name, json_, fields=tuple(_read(child["name"], child) for child in entries(native.get("fields")))
-            )
+        case {"type": "struct"} if children := entries(native.get("fields")):
+            return Field(name, json_, fields=tuple(_read(child["name"], child) for child in children))
         case {"type": "array"}:
             return Field(name, json_, element=_field_of("element", native.get("elementType"), {}))
         case {"type": "map", "keyType": "string"}:

@@ -141,18 +141,8 @@ class RejectFilter:
     @property
     def is_narrow(self) -> bool:
         """Whether it contains more than a state."""
-        return any(
-            (
-                self.record_ids,
-                self.load_ids,
-                self.tables,
-                self.columns,
-                self.files,
-                self.reason,
-                self.since,
-                self.before,
-            )
-        )
+        texts = (self.record_ids, self.load_ids, self.tables, self.columns, self.files, self.reason)
+        return any(texts) or self.since is not None or self.before is not None
 
     def selects(self, reject: Reject) -> bool:
         """Return whether a reject is among them."""
@@ -239,10 +229,6 @@ class RejectSummary:
     lost: int
 
 
-def _order(group: RejectGroup) -> tuple[int, str, str, str, str, str]:
-    return -group.count, group.load_id, group.file, group.table, group.column or "", group.reason
-
-
 def summarize(rejects: Iterable[Reject], selection: RejectFilter) -> RejectSummary:
     """Return the selected rejects by reason; all rejects are read, as the first row of a record has its text."""
     sums_by_key: dict[_GroupKey, _Sums] = {}
@@ -257,13 +243,7 @@ def summarize(rejects: Iterable[Reject], selection: RejectFilter) -> RejectSumma
             sums_by_key.setdefault(key, _Sums()).add(reject)
     groups = [
         RejectGroup(
-            **key._asdict(),
-            count=sums.count,
-            records=len(sums.record_ids),
-            lost=len(sums.record_ids - recorded),
-            first=sums.first,
-            last=sums.last,
-            example=sums.example,
+            *key, sums.count, len(sums.record_ids), len(sums.record_ids - recorded), sums.first, sums.last, sums.example
         )
         for key, sums in sums_by_key.items()
     ]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import re
 from json.decoder import scanstring  # type: ignore[attr-defined]
+from typing import Any
 
-from schemactl.trees.nodes import MAX_DEPTH, Entry, Mapping, Node, Scalar, Sequence, Source
+from schemactl.trees.nodes import MAX_DEPTH, Entry, Mapping, Node, Scalar, Sequence, Source, value_of
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?", re.ASCII)
@@ -17,6 +18,13 @@ _WORD = re.compile(r"[^\s,:\[\]{}\"]+")
 def parse_json(source: Source) -> Node:
     """Return the tree of a JSON document (RFC 8259; keys of an object must differ)."""
     return _Parser(source).document()
+
+
+def read_json(text: str, path: str) -> tuple[Source, Node, Any]:
+    """Return a JSON document as a source, its tree, and its plain value."""
+    source = Source(path, text)
+    tree = parse_json(source)
+    return source, tree, value_of(tree)
 
 
 class Reader:
