@@ -16,7 +16,7 @@ from staged_loads import order, orders, package, quiet, shop
 
 from schemactl.destinations import DESTINATIONS
 from schemactl.destinations._database_files import check_sqlite_files
-from schemactl.destinations.sqlite.conversion import SECONDS
+from schemactl.destinations.sqlite.conversion import CHECKED
 from schemactl.errors import DestinationError
 
 pytestmark = pytest.mark.destinations
@@ -154,7 +154,7 @@ def test_other_macros_of_a_duckdb_file_stay(tmp_path: Path, load: Callable[[str,
 def test_views_of_a_sqlite_file_call_no_functions_of_ours(tmp_path: Path) -> None:
     path = tmp_path / "shop.db"
     with sqlite3.connect(path) as connection:
-        connection.execute(f"CREATE VIEW seen AS SELECT {SECONDS}('2026-01-01')")
+        connection.execute(f"CREATE VIEW seen AS SELECT {CHECKED}('1', 'bigint')")
     connection.close()
     with (
         DESTINATIONS["sqlite"].connect(f"sqlite:///{path}?dataset=main", "shop") as session,
