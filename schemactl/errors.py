@@ -80,24 +80,15 @@ class SchemactlError(Exception):
     code = ExitCode.FAILED
 
     def __init__(
-        self,
-        message: str,
-        *,
-        at: Location | None = None,
-        hint: str | None = None,
-        problems: tuple[Problem, ...] = (),
+        self, message: str, *, at: Location | None = None, hint: str | None = None, problems: tuple[Problem, ...] = ()
     ) -> None:
-        shown = _without_secrets(Problem(message, at, hint))
-        super().__init__(shown.message)
-        self.message = shown.message
-        self.at = shown.at
-        self.hint = shown.hint
+        problem = _without_secrets(Problem(message, at, hint))
+        super().__init__(problem.message)
+        self.message, self.at, self.hint = problem.message, problem.at, problem.hint
         self.problems = tuple(map(_without_secrets, problems))
 
     def __str__(self) -> str:
-        prefix = f"{self.at}: " if self.at else ""
-        lines = [f"{prefix}{self.message}", *(f"  {problem}" for problem in self.problems)]
-        return "\n".join(lines)
+        return "\n".join((str(Problem(self.message, self.at)), *(f"  {problem}" for problem in self.problems)))
 
 
 def _without_secrets(problem: Problem) -> Problem:

@@ -314,11 +314,7 @@ class _Documents:
     documents: Iterable[Any]
 
     def texts(self) -> Iterator[tuple[int, str]]:
-        """Yield the documents as JSON, numbered from 1.
-
-        Raises:
-            InputError: a document contains a value that JSON lacks, or nests too deep for Python and so for schemas.
-        """
+        """Yield the documents as JSON, numbered from 1."""
         for number, document in enumerate(self.documents, 1):
             try:
                 yield number, json.dumps(document, allow_nan=False, default=_as_dict)
@@ -330,11 +326,7 @@ class _Documents:
                 raise InputError(message, hint=hint) from error
 
     def checked(self) -> Iterator[tuple[int, Any]]:
-        """Yield the documents as they are read from JSON, numbered from 1.
-
-        Raises:
-            InputError: as in ``texts``.
-        """
+        """Yield the documents as they are read from JSON, numbered from 1."""
         for number, text in self.texts():
             try:
                 document = json.loads(text)
@@ -366,10 +358,7 @@ def _kind_of(data: Data) -> _Kind:
 
 @contextmanager
 def _readable(
-    kind: tuple[str, ...] | _Documents | ArrowStream | SparkDataFrame,
-    request: InferRequest,
-    engine: EngineName | None,
-    spark: SparkSettings | None,
+    kind: _Kind, request: InferRequest, engine: EngineName | None, spark: SparkSettings | None
 ) -> Iterator[tuple[InferRequest, OpenEngine | None]]:
     """Yield the request with sources that an engine reads, and the engine's opener; None for the default one."""
     from schemactl.engine import choice
@@ -379,13 +368,11 @@ def _readable(
     settings = spark or SparkSettings()
     if engine is not None:
         check_choice("engine", engine, get_args(EngineName))
-    options = choice.EngineOptions(
-        choice.EngineName(engine) if engine else None,
-        SparkOptions(settings.master, settings.remote, settings.conf or {}),
-    )
+    spark_options = SparkOptions(settings.master, settings.remote, settings.conf or {})
+    options = choice.EngineOptions(choice.EngineName(engine) if engine else None, spark_options)
     request = replace(request, engine=options)
     session, session_origin = settings.session, "the session of `SparkSettings`"
-    with ExitStack() as left:
+    with ExitStack() as stack:
         if isinstance(kind, tuple):
             request = replace(request, sources=kind)
         else:
@@ -393,11 +380,11 @@ def _readable(
                 request = replace(request, table=_table_of(request))
             if isinstance(kind, SparkDataFrame):
                 session, session_origin = kind.sparkSession, "the session of the DataFrame"
-                source = left.enter_context(view_of(kind, f"schemactl_{request.name}"))
+                source = stack.enter_context(view_of(kind, f"schemactl_{request.name}"))
             else:
-                folder = Path(left.enter_context(tempfile.TemporaryDirectory(prefix="schemactl-")))
+                folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="schemactl-")))
                 file = _write(kind, folder / "data")
-                left.enter_context(_renaming_in_errors(file, _MEMORY if isinstance(kind, _Documents) else _FRAME))
+                stack.enter_context(_renaming_in_errors(file, _MEMORY if isinstance(kind, _Documents) else _FRAME))
                 source = str(file)
             request = replace(request, sources=(source,))
         if session is not None:
@@ -446,8 +433,8 @@ def _renaming_in_errors(file: Path, name: str) -> Iterator[None]:
     try:
         yield
     except SchemactlError as error:
-        shown = renamed(Problem(error.message, error.at, error.hint))
-        error.message, error.at, error.hint = shown.message, shown.at, shown.hint
+        problem = renamed(Problem(error.message, error.at, error.hint))
+        error.message, error.at, error.hint = problem.message, problem.at, problem.hint
         error.problems = tuple(map(renamed, error.problems))
         raise
 
@@ -465,11 +452,7 @@ def _write(data: _Documents | ArrowStream, path: Path) -> Path:
 
 
 def _write_frame(frame: ArrowStream, file: Path) -> None:
-    """Write a data frame to a file of Parquet.
-
-    Raises:
-        InputError: it cannot be converted to Arrow, or Parquet lacks one of its types.
-    """
+    """Write a data frame to a file of Parquet."""
     import pyarrow as pa
 
     try:

@@ -118,9 +118,8 @@ class LazyGroup(PlainGroup):
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         # Typer would make all commands, with all their options, for a line of each.
         with formatter.section("Commands"):
-            formatter.write_dl(
-                [(name, _first_line(load_command(name, self.package))) for name in self.list_commands(ctx)]
-            )
+            modules = ((name, load_command(name, self.package)) for name in self.list_commands(ctx))
+            formatter.write_dl([(name, _first_line(module)) for name, module in modules])
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if not args[0].startswith("-") and not ctx.resilient_parsing:
@@ -140,18 +139,13 @@ class RootGroup(LazyGroup):
         formatter.write(f"{HELP}\n")  # with blank lines the commands would not fit
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        modules = {name: load_command(name, self.package) for name in self.list_commands(ctx)}
-        modules = {name: module for name, module in modules.items() if module.Options.command_group is not None}
-        width = max(map(len, modules))
-        for group in CommandGroup:
-            lines = [
-                (name.ljust(width), _first_line(module))
-                for name, module in modules.items()
-                if module.Options.command_group is group
-            ]
-            formatter.write_heading(group)
+        modules = ((name, load_command(name, self.package)) for name in self.list_commands(ctx))
+        lines = [(module.Options.command_group, name, _first_line(module)) for name, module in modules]
+        width = max(len(name) for group, name, _ in lines if group is not None)
+        for heading in CommandGroup:
+            formatter.write_heading(heading)
             formatter.indent()
-            formatter.write_dl(lines)
+            formatter.write_dl([(name.ljust(width), line) for group, name, line in lines if group is heading])
             formatter.dedent()
         formatter.write(FOOTER)
 
@@ -167,11 +161,7 @@ def _check_command(package: ModuleType, words: Sequence[str], name: str) -> None
 
 
 def _without_help_command(args: list[str]) -> list[str]:
-    """Return the arguments that ``help COMMAND SUBCOMMAND`` stands for: ``COMMAND SUBCOMMAND --help``.
-
-    Raises:
-        InputError: there is no such command.
-    """
+    """Return the arguments that ``help COMMAND SUBCOMMAND`` stands for: ``COMMAND SUBCOMMAND --help``."""
     if args[:1] != [HELP_COMMAND]:
         return args
     words = [arg for arg in args[1:] if not arg.startswith("-")]
@@ -179,8 +169,7 @@ def _without_help_command(args: list[str]) -> list[str]:
     for index, word in enumerate(words):
         if not is_group(package):
             command = " ".join(words[:index])
-            hint = f"`{PROGRAM} {HELP_COMMAND} {command}` explains it"
-            raise InputError(f"`{command}` has no command `{word}`", hint=hint)
+            raise InputError(f"`{command}` has no command `{word}`", hint=f"`{PROGRAM} help {command}` explains it")
         _check_command(package, words[:index], word)
         package = load_command(word, package)
     return [*words, "--help"]
@@ -374,8 +363,8 @@ def _invoke(args: list[str], invocation: Invocation) -> int:
         message = (error.message if near else error.format_message()).strip().rstrip(".").replace("'", "`")
         context = getattr(error, "ctx", None)
         # The parser's own errors know of no command.
-        named = next((f" {arg}" for arg in args if arg in command_names()), "")
-        call = context.command_path if context else f"{PROGRAM}{named}"
+        command_name = next((f" {arg}" for arg in args if arg in command_names()), "")
+        call = context.command_path if context else f"{PROGRAM}{command_name}"
         hint = f"did you mean `{near[0]}`?" if near else f"`{call} --help` shows its arguments and options"
         raise InputError(message[:1].lower() + message[1:], hint=hint) from error
     return invocation.code

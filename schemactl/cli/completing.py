@@ -23,8 +23,8 @@ def without_shell_syntax(completer: Callable[..., list[str]]) -> Callable[..., l
     """Return a completer that leaves out the candidates that a shell could read as more than a word."""
 
     @functools.wraps(completer)  # typer passes the parameters that the signature names
-    def complete(*args: object, **named: object) -> list[str]:
-        return [candidate for candidate in completer(*args, **named) if _PLAIN.fullmatch(candidate)]
+    def complete(*args: object, **keywords: object) -> list[str]:
+        return [candidate for candidate in completer(*args, **keywords) if _PLAIN.fullmatch(candidate)]
 
     return complete
 

@@ -205,6 +205,12 @@ def option_specs(options: type[Any]) -> tuple[OptionSpec, ...]:
     return _option_specs(declaring_class)
 
 
+def table_specs(options: type[Any]) -> list[OptionSpec]:
+    """Return the options that the table of a command can set in a settings file."""
+    settings = ((spec, spec.setting) for spec in option_specs(options))
+    return [spec for spec, of in settings if of.in_file and of.section is None and not of.is_top_level]
+
+
 @cache
 def _option_specs(options: Any) -> tuple[OptionSpec, ...]:
     types = get_type_hints(options)

@@ -50,13 +50,8 @@ def text_or_json(**more: Any) -> str:
 
 def output_file() -> str | None:
     """Declare ``--output``, where the result of a command may go to a file."""
-    return option(
-        "Write the result to FILE, not to standard output.",
-        Group.OUTPUT,
-        metavar="FILE",
-        short="-o",
-        check=check_file_to_write,
-    )
+    help = "Write the result to FILE, not to standard output."
+    return option(help, Group.OUTPUT, metavar="FILE", short="-o", check=check_file_to_write)
 
 
 def sql_dialect(used: str, default: str) -> str | None:
@@ -225,11 +220,7 @@ class ReviewOptions(CommonOptions):
     )
 
     def limits(self) -> AbstractContextManager[None]:
-        """Return a block within which the command has to end.
-
-        Raises:
-            InputError: a limit is not a number, or it was reached.
-        """
+        """Return a block within which the command has to end."""
         seconds = read_seconds(self.timeout or self.default_limits[0], "--timeout")
         megabytes = read_count(self.max_memory or self.default_limits[1], "--max-memory", least=0)
         return _within(seconds, megabytes)
@@ -268,11 +259,7 @@ class ReadersOptions(CommonOptions):
     )
 
     def reader_sources(self) -> tuple[ReaderSource, ...]:
-        """Return the sources of readers: first from the settings, then from the command line.
-
-        Raises:
-            InputError: a source cannot be parsed.
-        """
+        """Return the sources of readers: first from the settings, then from the command line."""
         if not (self.readers or self.reader_addresses):
             return ()
         from schemactl.cli.reader_tables import parse_reader_tables, read_datasets
@@ -297,11 +284,7 @@ class ShownReadersOptions(ReadersOptions):
     )
 
     def reader_sources(self) -> tuple[ReaderSource, ...]:
-        """Return the sources of readers, none if readers are not requested.
-
-        Raises:
-            InputError: no readers are declared, or a source cannot be parsed.
-        """
+        """Return the sources of readers, none if readers are not requested."""
         if not self.reader_addresses:
             return ()
         from schemactl.flows.reader_sources import no_readers
@@ -328,11 +311,7 @@ class SparkCommandOptions(CommonOptions):
     )
     remote: str | None = option("The Spark Connect server: `sc://HOST:PORT`.", Group.SPARK, Setting(), metavar="URL")
     conf: Sequence[str] = option(
-        "A Spark setting. Repeatable.",
-        Group.SPARK,
-        Setting(in_environment=False),
-        metavar="K=V",
-        default=[],
+        "A Spark setting. Repeatable.", Group.SPARK, Setting(in_environment=False), metavar="K=V", default=[]
     )
     examples: Literal["none", "masked", "plain"] | None = option(
         "How to show row values and save them in evidence: not at all, masked by their shape, or plain. "
@@ -346,12 +325,7 @@ class SparkCommandOptions(CommonOptions):
         """Return which Spark to use."""
         from schemactl.engine.spark.options import SparkOptions
 
-        return SparkOptions(
-            master=self.master,
-            remote=self.remote,
-            conf=parse_conf(self.conf),
-            debug=self.debug,
-        )
+        return SparkOptions(master=self.master, remote=self.remote, conf=parse_conf(self.conf), debug=self.debug)
 
     def engine_options(self) -> EngineOptions:
         """Return which engine reads data."""
@@ -379,6 +353,12 @@ class SparkCommandOptions(CommonOptions):
             yield replace(engine, spark=spark)
 
 
+def staging_folder() -> str | None:
+    """Declare ``--staging``, where a load collects its rows."""
+    help = "The folder for rows during the load. All machines of a cluster must reach it."
+    return option(help, Group.LOAD, Setting(is_path=True), metavar="DIR")
+
+
 def schema_name() -> str:
     """Declare the argument that names the schema of the loads."""
     return argument("NAME", "The schema of the loads.", completes=complete_names)
@@ -404,9 +384,7 @@ class DataOptions(SparkCommandOptions):
     """Options of commands that evolve a schema by data."""
 
     sources: Sequence[str] = argument(
-        "SOURCE...",
-        "Files, globs, folders, object-store paths, or `table:CATALOG.SCHEMA.TABLE`.",
-        default=[],
+        "SOURCE...", "Files, globs, folders, object-store paths, or `table:CATALOG.SCHEMA.TABLE`.", default=[]
     )
     name: str | None = option(
         "The schema's name. Default: the name of the source, with the hints of `SOURCE.schema.yaml` next to "
@@ -510,9 +488,7 @@ class DataOptions(SparkCommandOptions):
         completes=completing.complete_normalizers,
     )
     typing: str | None = option(
-        "An Arc schema file, or a schema imported from one, that types text columns.",
-        Group.INPUT,
-        metavar="FILE|NAME",
+        "An Arc schema file, or a schema imported from one, that types text columns.", Group.INPUT, metavar="FILE|NAME"
     )
     typing_errors: Literal["column", "reject", "fail"] | None = option(
         "What to do with rows that have text that cannot be typed: `column` loads null and writes the reason "
@@ -619,8 +595,7 @@ def parse_dispatch(assignments: Sequence[str]) -> dict[str, str]:
     for assignment in ",".join(assignments).split(",") if assignments else ():
         value, _, table = (piece.strip() for piece in assignment.rpartition("="))
         if not value or not table:
-            message = f"`{assignment}` is not VALUE=TABLE (`--dispatch`)"
-            raise InputError(message, hint="for example `click=clicks`")
+            raise InputError(f"`{assignment}` is not VALUE=TABLE (`--dispatch`)", hint="for example `click=clicks`")
         if value in tables:
             raise InputError(f"`--dispatch` sets `{value}` twice")
         tables[value] = table
@@ -636,15 +611,12 @@ def parse_tables(options: Sequence[str]) -> tuple[str | None, tuple[tuple[str, s
     pairs = [(table, source) for table, equals, source in (option.partition("=") for option in options) if equals]
     names = [option for option in options if "=" not in option]
     if len(names) > 1:
-        hint = f"write `--table {names[1]}=SOURCE`"
-        raise InputError(
-            f"`--table {names[0]}` and `--table {names[1]}` name two tables for the same sources", hint=hint
-        )
+        message = f"`--table {names[0]}` and `--table {names[1]}` name two tables for the same sources"
+        raise InputError(message, hint=f"write `--table {names[1]}=SOURCE`")
     for table, source in pairs:
         if not table or not source:
-            raise InputError(
-                f"`--table {table}={source}` must be TABLE=SOURCE", hint="for example `--table 'contacts=crm/*.csv'`"
-            )
+            hint = "for example `--table 'contacts=crm/*.csv'`"
+            raise InputError(f"`--table {table}={source}` must be TABLE=SOURCE", hint=hint)
     return (names[0] if names else None), tuple(pairs)
 
 

@@ -24,15 +24,6 @@ class _AsTyped:
         return () if value is None and (param.multiple or param.nargs == -1) else value
 
 
-def _leave_as_typed(params: list[Any]) -> list[Any]:
-    for param in params:
-        # A later typer without these attributes converts the values itself: slower, but correct.
-        param._runtime_param = _AsTyped()
-        if param.param_type_name == "argument":
-            param.display_type_rich = lambda ctx: None  # noqa: ARG005 - typer's name; `<list[str]>` says nothing
-    return params
-
-
 _NAME_WIDTH = 30
 """How wide the column of names is at most in help (the default of typer's ``write_dl``)."""
 
@@ -53,20 +44,30 @@ def _format_groups(params: Sequence[Any], ctx: Any, formatter: Any) -> None:
                 formatter.write_dl([(name.ljust(width), text) for name, text in rows], col_max=_NAME_WIDTH)
 
 
-def _format_examples(examples: Sequence[str], formatter: Any) -> None:
-    if examples:
-        with formatter.section("Examples"):
-            formatter.write("".join(f"  {line}".rstrip() + "\n" for line in examples))
-
-
-class PlainCommand(TyperCommand):
-    """A command whose values stay the texts that were typed."""
+class _Plain:
+    """What commands and groups share: values stay the texts that were typed, and help ends with examples."""
 
     examples: ClassVar[Sequence[str]] = ()
-    specs: ClassVar[Sequence[OptionSpec]] = ()
 
     def get_params(self, ctx: Any) -> list[Any]:
-        return _leave_as_typed(super().get_params(ctx))
+        params: list[Any] = super().get_params(ctx)  # type: ignore[misc]  # of a command or a group
+        for param in params:
+            # A later typer without these attributes converts the values itself: slower, but correct.
+            param._runtime_param = _AsTyped()
+            if param.param_type_name == "argument":
+                param.display_type_rich = lambda ctx: None  # noqa: ARG005 - typer's name; `<list[str]>` says nothing
+        return params
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - typer's signature
+        if self.examples:
+            with formatter.section("Examples"):
+                formatter.write("".join(f"  {line}".rstrip() + "\n" for line in self.examples))
+
+
+class PlainCommand(_Plain, TyperCommand):
+    """A command whose values stay the texts that were typed."""
+
+    specs: ClassVar[Sequence[OptionSpec]] = ()
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         return super().parse_args(ctx, list(_with_omitted_values(args, self.specs)))
@@ -77,9 +78,6 @@ class PlainCommand(TyperCommand):
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         _format_groups(self.get_params(ctx), ctx, formatter)
-
-    def format_epilog(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - typer's signature
-        _format_examples(self.examples, formatter)
 
 
 def _with_omitted_values(words: Sequence[str], specs: Sequence[OptionSpec]) -> Iterator[str]:
@@ -102,20 +100,12 @@ def split_examples(text: str) -> tuple[str, tuple[str, ...]]:
     return about, tuple(dedent(examples).strip().splitlines())
 
 
-class PlainGroup(TyperGroup):
+class PlainGroup(_Plain, TyperGroup):
     """A group whose values stay the texts that were typed."""
-
-    examples: ClassVar[Sequence[str]] = ()
-
-    def get_params(self, ctx: Any) -> list[Any]:
-        return _leave_as_typed(super().get_params(ctx))
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         self.format_commands(ctx, formatter)
         _format_groups(self.get_params(ctx), ctx, formatter)
-
-    def format_epilog(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - typer's signature
-        _format_examples(self.examples, formatter)
 
 
 def make_command(name: str, options: type[Any], callback: Callable[..., object], text: str) -> Any:
@@ -143,19 +133,17 @@ def with_signature(function: Callable[..., Any], options: type[Any]) -> Callable
 
 
 def _parameter(spec: OptionSpec) -> inspect.Parameter:
-    shown: dict[str, Any] = {"help": spec.help, "metavar": spec.metavar}
+    details: dict[str, Any] = {"help": spec.help, "metavar": spec.metavar}
     if spec.completes is not None:
-        shown["autocompletion"] = without_shell_syntax(spec.completes)
+        details["autocompletion"] = without_shell_syntax(spec.completes)
     if spec.is_argument:
-        info: Any = typer.Argument(**shown)
+        info: Any = typer.Argument(**details)
     else:
         if not spec.is_required and spec.default and spec.kind is not list:
-            shown["help"] = f"{spec.help}  [default: {spec.default}]"
+            details["help"] = f"{spec.help}  [default: {spec.default}]"
         if spec.callback is not None:
-            shown |= {"callback": spec.callback, "is_eager": True}
-        info = typer.Option(*spec.words, rich_help_panel=spec.group, show_default=False, **shown)
-    kind = list[str] if spec.kind is list or spec.is_joined else spec.annotation
+            details |= {"callback": spec.callback, "is_eager": True}
+        info = typer.Option(*spec.words, rich_help_panel=spec.group, show_default=False, **details)
+    kind: Any = Annotated[list[str] if spec.kind is list or spec.is_joined else spec.annotation, info]
     default = inspect.Parameter.empty if spec.is_required else None
-    return inspect.Parameter(
-        spec.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, info]
-    )
+    return inspect.Parameter(spec.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)

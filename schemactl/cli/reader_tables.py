@@ -12,8 +12,8 @@ from dataclasses import replace
 from typing import Any, Final
 
 from schemactl.cli.declarations import SettingsTable
+from schemactl.cli.environments import address_in
 from schemactl.cli.settings import LOCAL_ADDRESS
-from schemactl.destinations import find_address
 from schemactl.errors import InputError, nearest_or_all
 from schemactl.flows.reader_sources import ReaderSource, make_reader_source
 from schemactl.readers import READER_KINDS
@@ -26,14 +26,10 @@ def parse_reader_tables(tables: Iterable[SettingsTable], environ: Mapping[str, s
     """Return the sources that settings declare.
 
     A table with nothing but ``datasets`` declares no source. Datasets of any table count for all sources.
-
-    Raises:
-        InputError: a table has an unknown key, a value of another type, or no place; or it names a server.
     """
     tables = tuple(tables)
-    tables_of_sources = [table for table in tables if set(_values(table)) != {"datasets"}]
     datasets = read_datasets(tables)
-    return tuple(_source(table, environ, datasets) for table in tables_of_sources)
+    return tuple(_source(table, environ, datasets) for table in tables if set(_values(table)) != {"datasets"})
 
 
 def read_datasets(tables: Iterable[SettingsTable]) -> dict[str, str]:
@@ -57,13 +53,11 @@ def _values(table: SettingsTable) -> dict[str, Any]:
             raise InputError(f"`{key}` of `readers` must be a string", at=table.at)
         if key == "complete" and not isinstance(value, bool):
             raise InputError("`complete` of `readers` must be `true` or `false`", at=table.at)
-        if key == "datasets" and not _is_of_strings(value):
+        if key == "datasets" and not (
+            isinstance(value, Mapping) and all(isinstance(text, str) for text in value.values())
+        ):
             raise InputError('`readers.datasets` must be a table of names: `shop = "raw"`', at=table.at)
     return values
-
-
-def _is_of_strings(value: object) -> bool:
-    return isinstance(value, Mapping) and all(isinstance(text, str) for text in value.values())
 
 
 def _source(table: SettingsTable, environ: Mapping[str, str], datasets: Mapping[str, str]) -> ReaderSource:
@@ -73,9 +67,13 @@ def _source(table: SettingsTable, environ: Mapping[str, str], datasets: Mapping[
         hint = '`kind = "sql"` and `where = "queries/**/*.sql"`'
         raise InputError("each of `readers` needs `kind`, and `where` or `where-env`", at=table.at, hint=hint)
     try:
+        if "where-env" in values:
+            where = address_in(values["where-env"], environ, "readers", "the address of a database")
+        else:
+            where = _from_folder(values["where"], table) if values["kind"] in READER_KINDS else values["where"]
         source = make_reader_source(
             values["kind"],
-            _address_in(values["where-env"], environ) if "where-env" in values else _where_in(table, values),
+            where,
             dialect=values.get("dialect"),
             dataset=values.get("dataset"),
             database=values.get("database"),
@@ -90,22 +88,6 @@ def _source(table: SettingsTable, environ: Mapping[str, str], datasets: Mapping[
         error.at = error.at or table.at
         raise
     return replace(source, datasets={**datasets, **values.get("datasets", {})})
-
-
-def _address_in(variable: str, environ: Mapping[str, str]) -> str:
-    """Return the address of a database in an environment variable."""
-    address = environ.get(variable)
-    if not address:
-        hint = f"`export {variable}=postgresql://USER@HOST/DATABASE`"
-        raise InputError(f"environment variable `{variable}`, the address of readers, is not set", hint=hint)
-    if find_address(address) is None:
-        # It may be a secret of another kind, that a file wants to see printed.
-        raise InputError(f"`{variable}` is not the address of a database")
-    return address
-
-
-def _where_in(table: SettingsTable, values: Mapping[str, Any]) -> str:
-    return _from_folder(values["where"], table) if values["kind"] in READER_KINDS else values["where"]
 
 
 def _from_folder(where: str, table: SettingsTable) -> str:

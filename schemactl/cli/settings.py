@@ -24,7 +24,14 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from schemactl.cli.declarations import VARIABLE_PREFIX, OptionSpec, OptionValues, SettingsTable, option_specs
+from schemactl.cli.declarations import (
+    VARIABLE_PREFIX,
+    OptionSpec,
+    OptionValues,
+    SettingsTable,
+    option_specs,
+    table_specs,
+)
 from schemactl.cli.removed import REMOVED_OPTIONS
 from schemactl.errors import CommandWarning, InputError, Location, did_you_mean, nearest_or_all
 from schemactl.store.cache_folder import VARIABLE as CACHE_VARIABLE
@@ -76,9 +83,9 @@ class SettingsFile:
 
     def places(self, key: str) -> list[Location]:
         """Return the locations of all lines that set a key; the file itself if no line sets it."""
-        shown = shown_path(self.path)
+        path = shown_path(self.path)
         lines = _lines_by_key(self.text).get(key.replace("_", "-"), ())
-        return [Location(shown, line) for line in lines] or [Location(shown)]
+        return [Location(path, line) for line in lines] or [Location(path)]
 
 
 @lru_cache(maxsize=4)
@@ -156,9 +163,6 @@ def resolve(options: type[Options], call: Call) -> Options:
 
     The first source that sets a value decides: the parts of the command line in the given order, the environment, the
     command's table of a file, the file, the default. Lists are concatenated, weakest source first.
-
-    Raises:
-        InputError: an option does not allow a value.
     """
     values: dict[str, Any] = {}
     for spec in option_specs(options):
@@ -169,10 +173,8 @@ def resolve(options: type[Options], call: Call) -> Options:
         elif spec.kind is list:
             items = [item for candidate in reversed(candidates) for item in _convert(spec, candidate)]
             values[spec.name] = items or [*spec.default]
-        elif candidates:
-            values[spec.name] = _convert(spec, candidates[0])
         else:
-            values[spec.name] = _default(spec)
+            values[spec.name] = _convert(spec, candidates[0]) if candidates else _default(spec)
     return options(**values)
 
 
@@ -189,7 +191,7 @@ def find_place(message: str, options: type[Any], call: Call) -> Location | None:
             continue  # a table; errors in it know their lines
         candidates = _applicable_values(spec, options, call)
         for candidate in candidates if spec.kind is list else candidates[:1]:
-            items = _convert(spec, candidate) if spec.kind is list else (_plain(candidate.value),)
+            items = _convert(spec, candidate) if spec.kind is list else (setting_text(candidate.value),)
             # For a pair, `KEY=VALUE`, a message names the key or the value.
             texts = (text for item in items for text in (item, *item.split("=", 1)))
             if candidate.at is not None and any(f"`{text}`" in message for text in texts):
@@ -295,9 +297,7 @@ def _tables(spec: OptionSpec, command: str, file: SettingsFile) -> list[Settings
     if len(locations) != len(tables):  # the tables are in one list
         locations = locations[:1] * len(tables)
     is_own = file.path.name == OWN_FILE_NAME
-    return [
-        SettingsTable(table, location, file.folder, is_own) for table, location in zip(tables, locations, strict=True)
-    ]
+    return [SettingsTable(table, at, file.folder, is_own) for table, at in zip(tables, locations, strict=True)]
 
 
 def _command_table(command: str, file: SettingsFile) -> Mapping[str, Any]:
@@ -324,7 +324,7 @@ def _converted(spec: OptionSpec, value: Any, origin: str, location: Location | N
     if spec.kind is list:
         match value:
             case dict():
-                return [f"{key}={_plain(item)}" for key, item in value.items()]
+                return [f"{key}={setting_text(item)}" for key, item in value.items()]
             case str() if location is None:
                 return [item.strip() for item in value.split(",")]
             case list() | tuple() if all(isinstance(item, str) for item in value):
@@ -354,7 +354,8 @@ def is_true(text: str) -> bool:
     return text.strip().lower() in TRUE
 
 
-def _plain(value: Any) -> str:
+def setting_text(value: Any) -> str:
+    """Return a value of a settings file as a string, as the command line spells it."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -437,15 +438,9 @@ def check_keys(file: SettingsFile, commands: Mapping[str, type[Any]]) -> None:
     """Raise InputError if a file has an unknown key, or a key that its command lacks."""
     specs = [spec for options in commands.values() for spec in option_specs(options)]
     list_keys = {spec.key for spec in specs if spec.setting.is_top_level}
-    keys_by_command = {
-        name: tuple(
-            spec.key
-            for spec in option_specs(options)
-            if spec.setting.in_file and not spec.setting.section and not spec.setting.is_top_level
-        )
-        for name, options in commands.items()
-    }
-    shared = sorted({key for keys in keys_by_command.values() for key in keys} | list_keys)
+    keys_by_command = {name: tuple(spec.key for spec in table_specs(options)) for name, options in commands.items()}
+    shared = sorted(list_keys.union(*keys_by_command.values()))
+    keys_of_destinations = [key for name in ("migrate", "normalize") for key in keys_by_command.get(name, ())]
     sections: dict[str, tuple[str, ...]] = {}
     for section, key in sorted({spec.setting.section for spec in specs if spec.setting.section}):
         sections[section] = (*sections.get(section, ()), key)
@@ -456,10 +451,7 @@ def check_keys(file: SettingsFile, commands: Mapping[str, type[Any]]) -> None:
         if key == DESTINATIONS:
             for name, destination in _subtable({key: value}, key, file.path).items():
                 for inner_key in _subtable({name: destination}, name, file.path):
-                    command_keys = (
-                        key for command in ("migrate", "normalize") for key in keys_by_command.get(command, ())
-                    )
-                    _check_key(inner_key, f"{key}.{name}.", (*OF_DESTINATIONS, *command_keys), file, {})
+                    _check_key(inner_key, f"{key}.{name}.", (*OF_DESTINATIONS, *keys_of_destinations), file, {})
         elif key in keys_by_table:
             for inner_key in _subtable({key: value}, key, file.path):
                 _check_key(inner_key, f"{key}.", keys_by_table[key], file, {} if key in sections else sections)

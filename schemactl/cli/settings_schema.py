@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from schemactl.cli.declarations import OptionSpec, option_specs
+from schemactl.cli.declarations import OptionSpec, option_specs, table_specs
 from schemactl.cli.settings import DESTINATIONS, FALSE, OF_DESTINATIONS, TRUE
 from schemactl.review.silences import SILENCE_SCHEMA
 from schemactl.schema.json_schema import DIALECT
@@ -52,16 +52,11 @@ _READERS: Final = {
 
 def settings_schema(commands: Mapping[str, type[Any]]) -> dict[str, Any]:
     """Return the JSON Schema of a settings file."""
-    specs = {
-        name: [spec for spec in option_specs(options) if spec.setting.in_file] for name, options in commands.items()
-    }
-    keys_by_command = {
-        name: [spec for spec in group if spec.setting.section is None and not spec.setting.is_top_level]
-        for name, group in specs.items()
-    }
+    specs = [spec for options in commands.values() for spec in option_specs(options) if spec.setting.in_file]
+    keys_by_command = {name: table_specs(options) for name, options in commands.items()}
     everywhere = [spec for group in keys_by_command.values() for spec in group if not spec.setting.in_file_only]
     sections: dict[str, dict[str, Any]] = {}
-    for spec in (spec for group in specs.values() for spec in group):
+    for spec in specs:
         if (section := spec.setting.section) is not None:
             sections.setdefault(section[0], {})[section[1]] = _shape(spec)
     of_destination = {
@@ -72,7 +67,7 @@ def settings_schema(commands: Mapping[str, type[Any]]) -> dict[str, Any]:
         **{name: _table(_keys(group)) for name, group in keys_by_command.items()},
         **{name: _table(keys) for name, keys in sections.items()},
         DESTINATIONS: {"type": "object", "additionalProperties": _table(of_destination)},
-        **{spec.key: _shape(spec) for group in specs.values() for spec in group if spec.setting.is_top_level},
+        **{spec.key: _READERS for spec in specs if spec.setting.is_top_level},
     }
     return {
         "$schema": DIALECT,
@@ -117,16 +112,9 @@ def _table(keys: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _shape(spec: OptionSpec) -> dict[str, Any]:
+    """Return the JSON Schema of a setting in the table of a command, where only silences are tables."""
     description = {"description": spec.help} if spec.help else {}
-    if spec.setting.is_top_level:
-        return _READERS
     if spec.setting.in_file_only:
         return {**description, "type": "array", "items": SILENCE_SCHEMA}
-    if spec.kind is bool:
-        return {**description, **_FLAG}
-    if spec.kind is list:
-        return {**description, **_LIST}
-    return {
-        **description,
-        **({"enum": list(spec.choices)} if spec.choices else {"type": "string"} if spec.setting.is_path else _TEXT),
-    }
+    text = {"enum": list(spec.choices)} if spec.choices else {"type": "string"} if spec.setting.is_path else _TEXT
+    return {**description, **(_FLAG if spec.kind is bool else _LIST if spec.kind is list else text)}

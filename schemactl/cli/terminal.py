@@ -133,16 +133,13 @@ def describe_terminal(color: str, is_quiet: bool, environ: Mapping[str, str]) ->
 
     ``environ`` has ``NO_COLOR``, ``FORCE_COLOR``, ``CI``, ``COLUMNS`` (https://no-color.org, https://force-color.org).
     """
-    width = None
     columns = environ.get("COLUMNS", "")
-    if columns.isdigit() and int(columns) > 0:
-        width = int(columns)
-    else:
+    width = int(columns) if columns.isdigit() else 0
+    if width == 0:
         with contextlib.suppress(OSError, ValueError):
-            width = os.get_terminal_size(sys.stdout.fileno()).columns or None
-    return Terminal(
-        sys.stdout, wants_color(color, sys.stdout, environ), width, None if is_quiet else _progress(environ)
-    )
+            width = os.get_terminal_size(sys.stdout.fileno()).columns
+    progress = None if is_quiet else _progress(environ)
+    return Terminal(sys.stdout, wants_color(color, sys.stdout, environ), width or None, progress)
 
 
 def wants_color(color: str, stream: TextIO, environ: Mapping[str, str]) -> bool:
@@ -244,12 +241,10 @@ def confirm_loss(name: str | None, typed: str | None, terminal: Terminal) -> boo
 
     It may be ``typed`` beforehand (``--confirm``); ``name`` is None if nothing is protected, or will be lost.
     """
-    if name is None:
+    if name is None or typed == name:
         return True
     if typed is not None:
-        if typed != name:
-            raise InputError(f"`{typed}` is not the destination's name; nothing changed", hint=f"it is `{name}`")
-        return True
+        raise InputError(f"`{typed}` is not the destination's name; nothing changed", hint=f"it is `{name}`")
     if not sys.stdin.isatty():
         message = f"`{name}` is protected, and this run would lose data; nothing changed"
         raise InputError(message, hint=f"confirm the data loss with `--confirm {name}`; `--yes` is not enough")

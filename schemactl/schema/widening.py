@@ -12,14 +12,7 @@ from typing import Any, Final
 
 from schemactl.schema.conversions import Conversion
 from schemactl.schema.fit import fit_types
-from schemactl.schema.full_types import (
-    DEFAULT_DECIMAL,
-    EXACT_BITS,
-    MAX_DIGITS,
-    FullType,
-    digits_of_bits,
-    full_type,
-)
+from schemactl.schema.full_types import DEFAULT_DECIMAL, EXACT_BITS, MAX_DIGITS, FullType, digits_of_bits, full_type
 from schemactl.schema.types import MICROSECOND_DIGITS, Column, DataType
 
 

@@ -103,10 +103,9 @@ def read_code_owners(top: Path, revision: str | None = None, forge: Forge | None
     else:
         files = tuple(TextFile(path, read_text(path, MAX_BYTES)) for path in paths if path.is_file())[:1]
     for file in files:
-        is_of_gitlab = str(file.path).endswith(".gitlab/CODEOWNERS") or (
-            not str(file.path).endswith(".github/CODEOWNERS")
-            and any(_SECTION.fullmatch(line.strip()) for line in file.text.splitlines())
-        )
+        path = str(file.path)
+        has_section = any(_SECTION.fullmatch(line.strip()) for line in file.text.splitlines())
+        is_of_gitlab = path.endswith(".gitlab/CODEOWNERS") or (has_section and not path.endswith(".github/CODEOWNERS"))
         return parse_code_owners(file.text, forge or (Forge.GITLAB if is_of_gitlab else Forge.GITHUB))
     return None
 

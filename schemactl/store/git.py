@@ -56,10 +56,8 @@ def find_repository(path: Path) -> Path:
         return top
     location = path_in_repository(path)
     if location is None:
-        plain = os.path.normpath(path.absolute())
-        raise InputError(
-            f"`{plain}` is not in a git repository", hint="run in a git repository, or pass a file instead"
-        )
+        message = f"`{os.path.normpath(path.absolute())}` is not in a git repository"
+        raise InputError(message, hint="run in a git repository, or pass a file instead")
     result = run_git(location.top, "rev-parse", "--show-toplevel")
     if result.returncode:
         if b"dubious ownership" in result.stderr:
@@ -75,9 +73,7 @@ def _top(result: subprocess.CompletedProcess[bytes]) -> Path:
 
 def create_repository(folder: Path) -> None:
     """Make a folder the top of a new repository."""
-    result = run_git(folder, "init", "--quiet")
-    if result.returncode:
-        raise failure(f"git cannot make a repository of `{folder}`", result)
+    git_output(f"git cannot make a repository of `{folder}`", folder, "init", "--quiet")
     if (answers := _answers.get()) is not None:
         answers.clear()  # they are of a folder outside of repositories
 
@@ -191,6 +187,14 @@ def run_git(folder: Path, *arguments: str, lines: str = "") -> subprocess.Comple
     return answers[question]
 
 
+def git_output(failed_task: str, folder: Path, *arguments: str, lines: str = "") -> bytes:
+    """Return the output of a git command; if it fails, raise an error that begins with ``failed_task``."""
+    result = run_git(folder, *arguments, lines=lines)
+    if result.returncode:
+        raise failure(failed_task, result)
+    return result.stdout
+
+
 def _run(folder: Path, arguments: tuple[str, ...], lines: str) -> subprocess.CompletedProcess[bytes]:
     settings = (word for setting in _SETTINGS for word in ("-c", setting))
     command = ("git", "-C", str(folder), *settings, *arguments)
@@ -234,10 +238,8 @@ def _size_in(line: bytes, top: Path) -> int:
 
 
 def _asked_of(top: Path, how: str, blobs: Sequence[str]) -> bytes:
-    result = run_git(top, "cat-file", how, lines="".join(f"{blob}\n" for blob in blobs))
-    if result.returncode:
-        raise failure(f"git cannot read the files of `{top}`", result)
-    return result.stdout
+    lines = "".join(f"{blob}\n" for blob in blobs)
+    return git_output(f"git cannot read the files of `{top}`", top, "cat-file", how, lines=lines)
 
 
 def failure(task: str, result: subprocess.CompletedProcess[bytes]) -> InputError:

@@ -85,14 +85,13 @@ def versions_of(path: Path, *, is_on_all_branches: bool = False) -> tuple[Revisi
 
 def _changes(top: Path, starts: tuple[str, ...], inside: str) -> Iterator[_Change]:
     """Yield the changes of a file in commits, newest first; merges too if they differ from their parents."""
-    result = git.run_git(
+    output = git.git_output(
+        f"git cannot read the history of `{inside}`",
         *(top, "-c", "log.showRoot=true", "--literal-pathspecs", "log", "--follow", f"--max-count={MAX_VERSIONS}"),
         *("-c", "--raw", "-z", "--no-abbrev", "--no-color", "--no-show-signature", "--format=tformat:%H %cI"),
         *(*starts, "--", inside),
     )
-    if result.returncode:
-        raise git.failure(f"git cannot read the history of `{inside}`", result)
-    tokens = iter(os.fsdecode(result.stdout).split("\0"))
+    tokens = iter(os.fsdecode(output).split("\0"))
     commit, date = "", datetime.min
     for token in tokens:
         if header := _HEADER.fullmatch(token):

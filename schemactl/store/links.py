@@ -158,6 +158,4 @@ def _is_folder(top: Path) -> Callable[[Path], bool]:
 
 def _is_content(target: Path, top: Path) -> bool:
     """Return whether a path without links is in a repository and not in its ``.git``."""
-    if not target.is_relative_to(top):
-        return False
-    return GIT_FOLDER not in (name.casefold() for name in target.relative_to(top).parts)
+    return target.is_relative_to(top) and GIT_FOLDER not in map(str.casefold, target.relative_to(top).parts)

@@ -16,7 +16,7 @@ from typing import Final
 
 from schemactl.errors import InputError
 from schemactl.store.folder import ENDINGS, SchemasFolder
-from schemactl.store.git import failure, find_repository, path_inside, run_git
+from schemactl.store.git import find_repository, git_output, path_inside, run_git
 from schemactl.store.text import read_text, replace_file
 
 DRIVER: Final = "schemactl"
@@ -80,14 +80,8 @@ def _add_attributes(top: Path, lines: Sequence[str]) -> tuple[str, ...]:
 
 def _attribute_lines(top: Path, folder: SchemasFolder) -> list[str]:
     """Return a line for each kind of file; patterns that begin with `/` match at the top of the repository."""
-    patterns = [
-        _pattern(path_inside(top, directory), files)
-        for directory, files in (
-            (folder.imports, "*.schema.*"),
-            (folder.exports, "*.schema.*"),
-            (folder.exports, "*.lineage.json"),
-        )
-    ]
+    kinds = ((folder.imports, "*.schema.*"), (folder.exports, "*.schema.*"), (folder.exports, "*.lineage.json"))
+    patterns = (_pattern(path_inside(top, directory), files) for directory, files in kinds)
     return [f"{pattern} merge={DRIVER}" for pattern in dict.fromkeys(patterns)]
 
 
@@ -144,7 +138,5 @@ def _configuration_file(top: Path) -> str:
 
 
 def _git_output(top: Path, *arguments: str) -> str:
-    result = run_git(top, *arguments)
-    if result.returncode:
-        raise failure(f"git cannot set up the merge driver in `{top}`", result)
-    return os.fsdecode(result.stdout).removesuffix("\n")
+    output = git_output(f"git cannot set up the merge driver in `{top}`", top, *arguments)
+    return os.fsdecode(output).removesuffix("\n")

@@ -13,10 +13,9 @@ from schemactl.store.git import (
     LINK_MODE,
     commit_of,
     contents_of,
-    failure,
     find_repository,
+    git_output,
     path_inside,
-    run_git,
     sizes_of,
 )
 from schemactl.store.links import linked
@@ -80,10 +79,8 @@ def _refuse_detours(top: Path, commit: str, insides: Sequence[str], revision: st
         if entry.mode == LINK_MODE:
             raise linked(f"{revision}:{entry.path}")
         if entry.mode == _SUBMODULE_MODE:
-            submodule = os.path.relpath(top / entry.path)
-            hint = (
-                f"review it as a separate repository: `cd {submodule}`, then `schemactl diff git:{entry.object[:12]}`"
-            )
+            submodule, head = os.path.relpath(top / entry.path), entry.object[:12]
+            hint = f"review it as a separate repository: `cd {submodule}`, then `schemactl diff git:{head}`"
             raise InputError(f"`{submodule}` is a git submodule, which `git:` cannot read", hint=hint)
 
 
@@ -109,18 +106,13 @@ def list_files(revision: str, top: Path, inside: str) -> tuple[Entry, ...]:
     """
     options = ("-r", "-z", "--full-tree", commit_of(top, revision))
     where = () if inside == "." else ("--", inside)
-    result = run_git(top, "--literal-pathspecs", "ls-tree", *options, *where)
-    if result.returncode:
-        raise failure(f"git cannot list `{revision}`", result)
-    return tuple(entry for entry in _parse_entries(result.stdout) if entry.mode != _SUBMODULE_MODE)
+    output = git_output(f"git cannot list `{revision}`", top, "--literal-pathspecs", "ls-tree", *options, *where)
+    return tuple(entry for entry in _parse_entries(output) if entry.mode != _SUBMODULE_MODE)
 
 
 def folders_with_schemas(top: Path, revision: str) -> tuple[Path, ...]:
     """Return the folders of a revision that hold schema files; of ``import/`` and ``export/`` the one above."""
-    result = run_git(top, "ls-tree", "-z", "-r", "--name-only", "--full-tree", commit_of(top, revision))
-    if result.returncode:
-        raise failure(f"git cannot list `{revision}`", result)
-    paths = (Path(name) for name in os.fsdecode(result.stdout).split("\0") if name)
+    paths = (Path(entry.path) for entry in list_files(revision, top, "."))
     folders = (path.parent for path in paths if schema_name(path))
     roots = (folder.parent if folder.name in ("import", "export") else folder for folder in folders)
     return tuple(dict.fromkeys(top / root for root in roots))
@@ -133,11 +125,9 @@ def _entries(top: Path, commit: str, *insides: str) -> tuple[Entry, ...]:
 
 def _list(top: Path, commit: str, *insides: str) -> tuple[Entry, ...]:
     """Return the entries of some paths."""
-    where = () if insides == (".",) else ("--", *insides)
-    result = run_git(top, "--literal-pathspecs", "ls-tree", "-z", "--full-tree", commit, *where)
-    if result.returncode:
-        raise failure(f"git cannot list `{', '.join(insides)}`", result)
-    return _parse_entries(result.stdout)
+    options = ("-z", "--full-tree", commit, *(() if insides == (".",) else ("--", *insides)))
+    failed_task = f"git cannot list `{', '.join(insides)}`"
+    return _parse_entries(git_output(failed_task, top, "--literal-pathspecs", "ls-tree", *options))
 
 
 def _parse_entries(output: bytes) -> tuple[Entry, ...]:

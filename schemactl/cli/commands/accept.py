@@ -62,11 +62,7 @@ class Options(ReviewOptions):
 
 
 def run(options: Options, terminal: Terminal) -> ExitCode:
-    """Compare as ``diff`` does, and write the silences.
-
-    Raises:
-        InputError: nothing is chosen, there is no such finding, no day to come, or no reason.
-    """
+    """Compare as ``diff`` does, and write the silences."""
     from schemactl.cli.commands import diff
     from schemactl.flows.diff import diff_schemas
     from schemactl.render.files import Accepted, print_accepted, report_document

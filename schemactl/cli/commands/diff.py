@@ -39,7 +39,7 @@ from schemactl.cli.options import (
     output_file,
     ref,
 )
-from schemactl.cli.settings import Call, Surroundings, check_keys, resolve
+from schemactl.cli.settings import Call, Surroundings, check_keys, resolve, setting_text
 from schemactl.cli.terminal import Terminal, write_in_formats
 from schemactl.errors import ExitCode, InputError
 from schemactl.redaction import redact
@@ -176,9 +176,8 @@ def run_for_git(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.store.git import colors_diffs, text_diff
 
     if len(options.references) not in (_UNMERGED, _PLAIN, _RENAMED):
-        raise InputError(
-            "`--git` needs 7 arguments from git, or 9 for a renamed file", hint="docs/ci.md shows the set-up"
-        )
+        message = "`--git` needs 7 arguments from git, or 9 for a renamed file"
+        raise InputError(message, hint="docs/ci.md shows the set-up")
     if len(options.references) == _UNMERGED:
         terminal.write(f"{escape(options.references[0])}: not merged yet\n")
         return ExitCode.DONE
@@ -191,8 +190,8 @@ def run_for_git(options: Options, terminal: Terminal) -> ExitCode:
     try:
         report = diff_files((path, new_path), _state(old), _state(new), make_request(replace(options, references=[])))
     except InputError as error:
-        shown = text_diff(_state(old), _state(new))
-        terminal.write(f"{escape(new_path)}: no typed changes: {escape(error.message)}\n{shown}")
+        diff = text_diff(_state(old), _state(new))
+        terminal.write(f"{escape(new_path)}: no typed changes: {escape(error.message)}\n{diff}")
     else:
         terminal.write(render(report, options, options.format, terminal))
     return ExitCode.DONE
@@ -204,11 +203,7 @@ def _state(file: str) -> Path | None:
 
 
 def make_request(options: Options) -> DiffRequest:
-    """Return the options as the flow takes them.
-
-    Raises:
-        InputError: a severity or a silence cannot be read.
-    """
+    """Return the options as the flow takes them."""
     from schemactl.cli.commands import all_options
     from schemactl.cli.policy import JUDGING, files_of
     from schemactl.flows.diff import DiffRequest
@@ -267,14 +262,12 @@ def _plain(value: Any) -> Any:
         return value
     # A silence of a finding is part of the change that it accepts.
     items = [item for item in value if not isinstance(item, SettingsTable) or "fingerprint" not in item.values]
-    tables = [item.values if isinstance(item, SettingsTable) else item for item in items]
-    return [_redacted(item) if isinstance(item, Mapping) else item for item in tables]
+    return [_redacted(item.values) if isinstance(item, SettingsTable) else item for item in items]
 
 
 def _redacted(table: Mapping[str, Any]) -> dict[str, str]:
     """Return a table of settings as strings, without passwords in addresses."""
-    texts = {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in table.items()}
-    return {key: redact(text) for key, text in texts.items()}
+    return {key: redact(setting_text(value)) for key, value in table.items()}
 
 
 def parse_severities(pairs: Iterable[str]) -> Mapping[str, Severity]:

@@ -37,9 +37,7 @@ class Options(ShownReadersOptions):
         short="-o",
     )
     version_hash: str | None = option(
-        "Of a destination: export the schema with this hash or hash prefix.",
-        metavar="HASH",
-        word="--hash",
+        "Of a destination: export the schema with this hash or hash prefix.", metavar="HASH", word="--hash"
     )
     tables: bool = flag("Of a destination: export the schema of its tables, not the schema in its ledger.")
     table: str | None = option("Export only this table and its nested tables.", metavar="TABLE")

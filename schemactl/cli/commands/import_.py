@@ -57,7 +57,7 @@ class Options(CommonOptions):
         completes=complete_namings,
     )
     versions: Literal["latest", "all"] | None = option(
-        "Which versions of dbt models become tables: the latest, or all (`orders_v1` ...). Default: latest.",
+        "Which versions of dbt models become tables: the latest, or all (`orders_v1` ...). Default: latest."
     )
     check: bool = flag("Write nothing; exit with 1 if the schema would change.")
     dry_run: bool = flag("Write nothing; show what would change.")

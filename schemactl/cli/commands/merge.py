@@ -36,10 +36,7 @@ class Options(CommonOptions):
     ours: str = argument("OURS", "Our version, to merge into.", completes=complete_references)
     theirs: str = argument("THEIRS", "The version of the other branch.", completes=complete_references)
     output: str | None = option(
-        "Write the merged file to PATH, several files below the folder PATH.",
-        Group.OUTPUT,
-        metavar="PATH",
-        short="-o",
+        "Write the merged file to PATH, several files below the folder PATH.", Group.OUTPUT, metavar="PATH", short="-o"
     )
     format: str = text_or_json()
 

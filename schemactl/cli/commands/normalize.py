@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 from schemactl.cli.declarations import CommandGroup, Group, Setting, flag, option
-from schemactl.cli.options import DataOptions, FindingsOptions, read_count, read_size
+from schemactl.cli.options import DataOptions, FindingsOptions, read_count, read_size, staging_folder
 from schemactl.cli.terminal import Terminal, agreeing, deferred_interrupt, write_report
 from schemactl.errors import ExitCode
 
@@ -88,12 +88,7 @@ class Options(FindingsOptions, DataOptions):
         default="wait",
     )
     lineage: bool = flag("Print where in the data each column comes from.", Group.OUTPUT)
-    staging: str | None = option(
-        "The folder for rows during the load. All machines of a cluster must reach it.",
-        Group.LOAD,
-        Setting(is_path=True),
-        metavar="DIR",
-    )
+    staging: str | None = staging_folder()
 
 
 def run(options: Options, terminal: Terminal) -> ExitCode:

@@ -33,11 +33,7 @@ class Options(CommonOptions):
 
 
 def run(options: Options, terminal: Terminal) -> ExitCode:
-    """Print the rules, or one of them.
-
-    Raises:
-        InputError: there is no such rule.
-    """
+    """Print the rules, or one of them."""
     from schemactl.render.rules import print_rule, print_rules, rules_document
     from schemactl.review.migration_rules import migration_rules
     from schemactl.review.rules import all_rules

@@ -42,11 +42,7 @@ class Options(CommonOptions):
 
 
 def run(options: Options, terminal: Terminal) -> ExitCode:
-    """Print the JSON Schema, or write it and name it in files.
-
-    Raises:
-        InputError: files shall name it that is not written, or cannot be written.
-    """
+    """Print the JSON Schema, or write it and name it in files."""
     from schemactl.render.json import render_document
 
     if options.kind == "file":
@@ -66,9 +62,8 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.store.text import replace_file
 
     path = Path(options.output)
-    paths = [options.output]
     replace_file(path, text)
-    paths += [name for name in options.name_in if name_schema(Path(name), path)]
+    paths = [options.output, *(name for name in options.name_in if name_schema(Path(name), path))]
     if not options.quiet:
         terminal.report("".join(f"wrote {written_path}\n" for written_path in paths))
     return ExitCode.DONE

@@ -46,8 +46,8 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.render.files import print_sync, question, sync_document
 
     def agree(planned: Sequence[Synced]) -> bool:
-        shown = "" if options.yes else print_sync(planned, terminal.look(options))
-        return ask(question(planned), shown, terminal, options, yes=options.yes)
+        text = "" if options.yes else print_sync(planned, terminal.look(options))
+        return ask(question(planned), text, terminal, options, yes=options.yes)
 
     names, folder = tuple(options.names), options.schemas_folder
     synced = sync_schemas(names, folder, agree, is_check=options.check, to=options.to)

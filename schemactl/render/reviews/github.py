@@ -31,11 +31,7 @@ from schemactl.schema.wording import counted
 LIMIT: Final = 10
 """Annotations of a kind that GitHub shows for a step (https://docs.github.com/actions, "Limits")."""
 
-_COMMANDS: Final[Mapping[Severity, str]] = {
-    Severity.ERROR: "error",
-    Severity.WARN: "warning",
-    Severity.INFO: "notice",
-}
+_COMMANDS: Final[Mapping[Severity, str]] = {Severity.ERROR: "error", Severity.WARN: "warning", Severity.INFO: "notice"}
 
 
 def render(report: Report) -> str:

@@ -10,21 +10,11 @@ from typing import Final
 
 from schemactl.errors import Location
 from schemactl.render.escaping import escape
-from schemactl.render.review_words import (
-    finding_facts,
-    nearest_place,
-    silence_place,
-    silence_text,
-    unused_silences,
-)
+from schemactl.render.review_words import finding_facts, nearest_place, silence_place, silence_text, unused_silences
 from schemactl.review.report import Finding, Report
 from schemactl.review.severity import Severity
 
-_SEVERITIES: Final[Mapping[Severity, str]] = {
-    Severity.ERROR: "critical",
-    Severity.WARN: "major",
-    Severity.INFO: "info",
-}
+_SEVERITIES: Final[Mapping[Severity, str]] = {Severity.ERROR: "critical", Severity.WARN: "major", Severity.INFO: "info"}
 
 
 def render(report: Report) -> str:

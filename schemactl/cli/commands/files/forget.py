@@ -42,6 +42,4 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         return ask("load these files again with the next `--new-only`", text, terminal, options, yes=options.yes)
 
     report = forget_files(options.name, options.to, options.files, agrees)
-    return write_report(
-        terminal, options, report, lambda files: files.to_dict(), print_forgotten, fails=report.is_declined
-    )
+    return write_report(terminal, options, report, FilesReport.to_dict, print_forgotten, fails=report.is_declined)

@@ -66,9 +66,8 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.render.progress import show_progress
 
     if (options.reference is None) == (options.dir is None):
-        raise InputError(
-            "no schema, plan or folder given", hint="run `apply REF`, `apply FILE.plan.json` or `apply --dir DIR`"
-        )
+        hint = "run `apply REF`, `apply FILE.plan.json` or `apply --dir DIR`"
+        raise InputError("no schema, plan or folder given", hint=hint)
     request = ApplyRequest(
         reference=options.reference or "",
         to=options.to,
@@ -90,10 +89,8 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         return options.agree(terminal, folder_question(report), plan_text, loses_data=report.is_destructive)
 
     if options.dir is not None:
-        folder_report = apply_folder(Path(options.dir), request, agree_to_all, lambda: show_progress(terminal.progress))
-        printed = partial(folder_apply_document, options.dir)
-        return write_report(
-            terminal, options, folder_report, printed, print_folder_applied, fails=folder_report.is_refused
-        )
+        applied = apply_folder(Path(options.dir), request, agree_to_all, lambda: show_progress(terminal.progress))
+        form = partial(folder_apply_document, options.dir)
+        return write_report(terminal, options, applied, form, print_folder_applied, fails=applied.is_refused)
     report = apply_migration(request, agree, lambda: show_progress(terminal.progress))
     return write_report(terminal, options, report, document, print_applied, fails=report.is_refused)

@@ -36,5 +36,5 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.render.migrate import print_checked
     from schemactl.render.migrate_json import document
 
-    shown = partial(print_checked, success="and their sums are written")
-    return write_report(terminal, options, report, document, shown, fails=report.problems)
+    text = partial(print_checked, success="and their sums are written")
+    return write_report(terminal, options, report, document, text, fails=report.problems)

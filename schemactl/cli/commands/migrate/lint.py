@@ -58,9 +58,9 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     return write_report(
         terminal,
         options,
-        judged,
-        lambda lint_result: lint_document(lint_result.report, lint_result.plans),
-        lambda lint_result, _: print_findings(lint_result.report),
+        judged.report,
+        lambda report: lint_document(report, judged.plans),
+        lambda report, _: print_findings(report),
         lambda form: render_findings(judged.report, judged.plans, form, "Migrations"),
         fails=exit_code_of(judged.report, options.fail_on) is ExitCode.FINDINGS,
         output=options.output,

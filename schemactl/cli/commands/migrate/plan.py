@@ -94,9 +94,7 @@ class Options(FindingsOptions, PlanningOptions, SigningOptions, FolderOptions, R
             return surroundings
 
         def without_to(table: Mapping[str, Any]) -> dict[str, Any]:
-            return {
-                key: without_to(inner) if key == "migrate" else inner for key, inner in table.items() if key != "to"
-            }
+            return {key: without_to(item) if key == "migrate" else item for key, item in table.items() if key != "to"}
 
         files = tuple(replace(file, table=without_to(file.table)) for file in surroundings.files)
         return replace(surroundings, files=files, environ={**surroundings.environ, f"{VARIABLE_PREFIX}TO": ""})
@@ -184,10 +182,8 @@ def _print_script(options: Options, terminal: Terminal, dialect: str) -> ExitCod
     if options.to is not None:
         raise InputError("`--dialect` writes a script offline", hint="remove `--to`")
     if options.out is not None or options.sign_key is not None:
-        raise InputError(
-            "`--out` and `--sign-key` cannot be used with a script",
-            hint="redirect the script instead: `... > FILE.sql`",
-        )
+        hint = "redirect the script instead: `... > FILE.sql`"
+        raise InputError("`--out` and `--sign-key` cannot be used with a script", hint=hint)
     report = write_script(options.reference, options.start, dialect, options.schemas_folder, options.planning())
     from schemactl.render.migrate import print_script
     from schemactl.render.migrate_json import document
@@ -208,10 +204,8 @@ def _write_next(options: Options, terminal: Terminal, folder: Path) -> ExitCode:
         raise InputError("`--draft-sql` reads the views of a destination", hint="name it: `--to DEST`")
     check_is_plain(options.formats, "`schemactl migrate lint DIR` supports all formats")
     if options.out is not None or options.sign_key is not None:
-        raise InputError(
-            "`--out` and `--sign-key` cannot be used with `--dir`",
-            hint="remove them: the migration goes into the folder",
-        )
+        hint = "remove them: the migration goes into the folder"
+        raise InputError("`--out` and `--sign-key` cannot be used with `--dir`", hint=hint)
     if options.to is not None and options.dialect is not None:
         raise InputError("`--to` and `--dialect` cannot be used together", hint="remove `--dialect`")
     request = NextRequest(
@@ -224,13 +218,12 @@ def _write_next(options: Options, terminal: Terminal, folder: Path) -> ExitCode:
         title=options.name,
         start=options.start,
     )
-    report = (
-        plan_next_there(request, options.to, drafts_sql=options.draft_sql is not None)
-        if options.to is not None
-        else next_migration(request)
-    )
+    if options.to is None:
+        report = next_migration(request)
+    else:
+        report = plan_next_there(request, options.to, drafts_sql=options.draft_sql is not None)
     if report.is_written and report.migration is not None and not options.quiet:
-        own_files = [own.file for plan in report.migration.plans.values() for own in plan.own]
-        terminal.report("".join(f"wrote {folder / file}\n" for file in own_files))
+        files = [own_sql.file for plan in report.migration.plans.values() for own_sql in plan.own]
+        terminal.report("".join(f"wrote {folder / file}\n" for file in files))
     fails = report.blockers or (options.check and report.migration is not None)
     return write_report(terminal, options, report, document, print_next, fails=fails)

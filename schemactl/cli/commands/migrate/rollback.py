@@ -60,8 +60,8 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     )
 
     def agree(report: RollbackReport) -> bool:
-        shown = print_rollback(report, terminal.look(options))
-        return options.agree(terminal, "undo these steps", shown, loses_data=True)
+        text = print_rollback(report, terminal.look(options))
+        return options.agree(terminal, "undo these steps", text, loses_data=True)
 
     report = rollback(request, agree, lambda: show_progress(terminal.progress))
     return write_report(terminal, options, report, document, print_rolled_back, fails=report.is_refused)

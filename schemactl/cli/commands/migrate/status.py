@@ -41,11 +41,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.flows.migrate.inspection import find_status
 
     report = find_status(
-        options.reference,
-        options.to,
-        options.schemas_folder,
-        options.planning(),
-        looks_at_rows=not options.skip_rows,
+        options.reference, options.to, options.schemas_folder, options.planning(), looks_at_rows=not options.skip_rows
     )
     from schemactl.render.findings import render_findings, report_of_status
     from schemactl.render.migrate import print_status

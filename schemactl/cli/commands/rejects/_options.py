@@ -28,14 +28,10 @@ class RejectsOptions(PastLoadsOptions):
 
     id: Sequence[str] = option("Only the record with this ID or ID prefix. Repeatable.", metavar="ID", default=[])
     table: Sequence[str] = option(
-        "Only records with a rejected row in this table. Repeatable.",
-        metavar="TABLE",
-        default=[],
+        "Only records with a rejected row in this table. Repeatable.", metavar="TABLE", default=[]
     )
     column: Sequence[str] = option(
-        "Only records with a rejected value in this column. Repeatable.",
-        metavar="COLUMN",
-        default=[],
+        "Only records with a rejected value in this column. Repeatable.", metavar="COLUMN", default=[]
     )
     file: Sequence[str] = option("Only records of matching files. Repeatable.", metavar="GLOB", default=[])
     load_id: Sequence[str] = option("Only rejects of this load. Repeatable.", metavar="ID", default=[])

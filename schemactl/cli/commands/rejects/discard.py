@@ -13,6 +13,7 @@ Examples:
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from schemactl.cli.commands.rejects._options import RejectsOptions, schema_name, with_spark
 from schemactl.cli.declarations import flag, option
@@ -50,6 +51,5 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         return ask("discard them", text, terminal, options, yes=options.yes)
 
     report = discard_rejects(options.open_store(options.name), selection, because, agree)
-    return write_report(
-        terminal, options, report, change_document, lambda of, look: print_change(of, look, "discarded")
-    )
+    text = partial(print_change, task="discarded")
+    return write_report(terminal, options, report, change_document, text)

@@ -21,6 +21,7 @@ from typing import Literal
 
 from schemactl.cli.commands.rejects._options import ReasonOptions, schema_name, with_spark
 from schemactl.cli.declarations import Group, Setting, flag, option
+from schemactl.cli.options import staging_folder
 from schemactl.cli.terminal import Terminal, agreeing, ask, write_report
 from schemactl.errors import ExitCode
 
@@ -29,10 +30,7 @@ from schemactl.errors import ExitCode
 class Options(ReasonOptions):
     name: str = schema_name()
     from_: str | None = option(
-        "Load only the repaired records in this file from `rejects export`.",
-        Group.INPUT,
-        word="--from",
-        metavar="FILE",
+        "Load only the repaired records in this file from `rejects export`.", Group.INPUT, word="--from", metavar="FILE"
     )
     dry_run: bool = flag("Load nothing; show how many records would pass, and why the rest would not.")
     yes: bool = flag("Do not ask.", short="-y")
@@ -60,12 +58,7 @@ class Options(ReasonOptions):
     table_by: str | None = option(
         "Same as in `normalize`: the field that names the table of each record.", Group.INPUT, metavar="FIELD"
     )
-    staging: str | None = option(
-        "The folder for rows during the load. All machines of a cluster must reach it.",
-        Group.LOAD,
-        Setting(is_path=True),
-        metavar="DIR",
-    )
+    staging: str | None = staging_folder()
 
 
 @with_spark

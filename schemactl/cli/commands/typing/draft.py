@@ -63,9 +63,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         imported = apply_typing(typing, options.source, options.name, options.table, options.schemas_folder)
     report = DraftReport(options.name, options.source, drafted, imported, options.output)
     if not options.quiet:
-        terminal.report(report.exceptions)
-    if imported is None and not options.quiet:
-        terminal.report(report.next_step)
+        terminal.report(report.exceptions + ("" if imported else report.next_step))
     violations = imported.violations if imported else ()
     return write_report(terminal, options, report, draft_document, print_draft, fails=violations, output=options.output)
 
