@@ -13,16 +13,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any, Final
 
-from schemactl.cli.settings import (
-    MAX_BYTES,
-    SettingsFile,
-    file_paths,
-    find_file,
-    find_files,
-    find_own_file,
-    parse_file,
-    read_file,
-)
+from schemactl.cli import settings
 from schemactl.errors import InputError
 from schemactl.store.git import find_repository, revision_of
 from schemactl.store.links import real_path
@@ -32,7 +23,7 @@ JUDGING: Final = ("compat", "fail-on", "readers", "severity", "silence", "transi
 """The settings of ``diff`` that a policy decides; the repository may decide the remaining settings."""
 
 
-def files_for(base: str | None, policy: str | None = None) -> tuple[SettingsFile, ...]:
+def files_for(base: str | None, policy: str | None = None) -> tuple[settings.SettingsFile, ...]:
     """Return the settings files that decide a review, strongest first; with a git base, no file of the head.
 
     ``base`` is the REF of the base, ``policy`` a file or ``git:REV``; None if the call leaves them out.
@@ -43,41 +34,43 @@ def files_for(base: str | None, policy: str | None = None) -> tuple[SettingsFile
     revision = revision_of(policy)
     if revision is None and not Path(policy).is_file():
         raise InputError(f"there is no file `{policy}` (`--policy`)")
-    policy_files = _files_at(revision) if revision is not None else tuple(filter(None, [read_file(Path(policy))]))
+    policy_files = (
+        _files_at(revision) if revision is not None else tuple(filter(None, [settings.read_file(Path(policy))]))
+    )
     if not policy_files:
         hint = "pass a settings file, or `git:REV` of a revision with a settings file"
         raise InputError(f"`{policy}` contains no settings (`--policy`)", hint=hint)
     return (*policy_files, *(replace(file, table=_without_judging(file.table)) for file in files))
 
 
-def files_of(reference: str | None) -> tuple[SettingsFile, ...]:
+def files_of(reference: str | None) -> tuple[settings.SettingsFile, ...]:
     """Return the settings files that hold with a REF: of git's revisions theirs, else the working folder's."""
     revision = revision_of(reference)
-    return find_files(Path.cwd()) if revision is None else (*_files_at(revision), *_own_files())
+    return settings.find_files(Path.cwd()) if revision is None else (*_files_at(revision), *_own_files())
 
 
-def _files_at(revision: str) -> tuple[SettingsFile, ...]:
+def _files_at(revision: str) -> tuple[settings.SettingsFile, ...]:
     """Return the settings file at a revision for the working folder; a file above the repository belongs to no head."""
     folder = Path.cwd()
     try:
         top = find_repository(folder)
     except InputError:
         # The schemas may lie in a repository below; then no file here is part of it.
-        return tuple(filter(None, [find_file(folder)]))
-    candidate_paths = list(takewhile(lambda path: path.is_relative_to(top), file_paths(folder)))
+        return tuple(filter(None, [settings.find_file(folder)]))
+    candidate_paths = list(takewhile(lambda path: path.is_relative_to(top), settings.file_paths(folder)))
     folders = {path.relative_to(top).as_posix(): path.parent for path in candidate_paths}
-    for text_file in files_at(revision, candidate_paths, MAX_BYTES):
+    for text_file in files_at(revision, candidate_paths, settings.MAX_BYTES):
         path = str(text_file.path)
         text = text_file.text.removeprefix("\ufeff")
-        file = parse_file(text, text_file.path, folders[path.removeprefix(f"{revision}:")])
+        file = settings.parse_file(text, text_file.path, folders[path.removeprefix(f"{revision}:")])
         if file is not None:
             return (file,)
-    return tuple(filter(None, [find_file(top.parent)]))
+    return tuple(filter(None, [settings.find_file(top.parent)]))
 
 
-def _own_files() -> tuple[SettingsFile, ...]:
+def _own_files() -> tuple[settings.SettingsFile, ...]:
     """Return the user's own settings file, unless it lies in the repository, where a head can change it."""
-    file = find_own_file()
+    file = settings.find_own_file()
     try:
         is_of_head = file is not None and real_path(file.path).is_relative_to(find_repository(Path.cwd()))
     except InputError:

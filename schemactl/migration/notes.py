@@ -15,15 +15,8 @@ from schemactl.migration.options import PlanOptions
 from schemactl.migration.retyping import variant_origin
 from schemactl.migration.step_drafts import changed_keys
 from schemactl.migration.steps import AddColumn, AddPrimaryKey, DropColumn, DropNotNull, DropTable, SetNotNull, Step
+from schemactl.schema import changes
 from schemactl.schema.backfill import has_backfill
-from schemactl.schema.changes import (
-    ColumnPropertyChanged,
-    ColumnRemoved,
-    NullabilityChanged,
-    TableRemoved,
-    TableRenamed,
-    VariantFolded,
-)
 from schemactl.schema.full_types import full_type
 from schemactl.schema.naming import naming_of
 from schemactl.schema.renames import is_dlts_own, is_newly_declared, origins
@@ -99,7 +92,9 @@ def _guesses(comparison: Comparison) -> Iterator[Note]:
     for change in comparison.guesses:
         message = f"is possibly `{change.before}` under a new name; not declared, so it is planned as new"
         hint = f'set `x-renamed-from: "{change.before}"` if it is, or `x-renamed-from: []` if it is not'
-        table, column = (change.after, None) if isinstance(change, TableRenamed) else (change.table, change.after)
+        table, column = (
+            (change.after, None) if isinstance(change, changes.TableRenamed) else (change.table, change.after)
+        )
         yield Note(NoteKind.RENAME, table, column, message, hint)
 
 
@@ -130,11 +125,11 @@ def _left_alone(comparison: Comparison, steps: Sequence[Step], options: PlanOpti
     columns = {(step.table, step.column.name) for step in steps if isinstance(step, DropColumn)}
     of_schema, naming = comparison.schema.tables, naming_of(comparison.schema)
     for change in comparison.changes:
-        if isinstance(change, TableRemoved) and change.table.name not in {*tables, *of_schema}:
+        if isinstance(change, changes.TableRemoved) and change.table.name not in {*tables, *of_schema}:
             yield _table_left(change.table.name, of_schema, was_declared(comparison, change.table.name, None, options))
-        if isinstance(change, VariantFolded):
+        if isinstance(change, changes.VariantFolded):
             continue
-        if isinstance(change, ColumnRemoved) and (change.table, change.column.name) not in columns:
+        if isinstance(change, changes.ColumnRemoved) and (change.table, change.column.name) not in columns:
             table = of_schema[change.table]
             if change.column.name in table.columns or is_dlts_own(change.column.name):
                 continue
@@ -174,7 +169,7 @@ def _column_left(table: str, column: Column, is_outdated: bool) -> Note:
     return Note(NoteKind.DRIFT, table, column.name, f"{_LEFT}; it is required", hint)
 
 
-def _take_over_hint(comparison: Comparison, variant: ColumnRemoved | AddColumn) -> str:
+def _take_over_hint(comparison: Comparison, variant: changes.ColumnRemoved | AddColumn) -> str:
     """Return the command that adds a variant column of the destination to the schema."""
     full_name, kind = f"{variant.table}.{variant.column.name}", variant.column.data_type
     option = f"--column {quote(f'{full_name}:{kind},variant=true')}"
@@ -214,7 +209,7 @@ def _of_structure(comparison: Comparison, abilities: Abilities) -> Iterator[Note
     """Yield the columns of types that only the destination has, and that no step makes the schema's."""
     retyped = comparison.retyped  # there is a step, which data may block
     for change in comparison.changes:
-        if not isinstance(change, ColumnPropertyChanged) or change.name != DATABASE_TYPE:
+        if not isinstance(change, changes.ColumnPropertyChanged) or change.name != DATABASE_TYPE:
             continue
         if (change.table, change.column) in retyped:
             continue
@@ -232,7 +227,7 @@ def _of_keys(comparison: Comparison, steps: Sequence[Step]) -> Iterator[Note]:
     """Yield the columns that stay as they are because of a primary key that the destination has."""
     freed = {(step.table, step.column.name) for step in steps if isinstance(step, DropNotNull)}
     for change in comparison.changes:
-        if not isinstance(change, NullabilityChanged) or change.after is False or change.is_restated:
+        if not isinstance(change, changes.NullabilityChanged) or change.after is False or change.is_restated:
             continue
         if (change.table, change.column) not in freed:
             message = "stays required, although the schema allows nulls: it is in the table's primary key"

@@ -43,22 +43,8 @@ from schemactl.migration.steps import (
 )
 from schemactl.migration.table_model import with_description, with_property
 from schemactl.migration.ways import Way
+from schemactl.schema import changes
 from schemactl.schema.backfill import BACKFILL, backfill_fault, has_backfill
-from schemactl.schema.changes import (
-    ABSENT,
-    Change,
-    ColumnAdded,
-    ColumnPropertyChanged,
-    ColumnRemoved,
-    ColumnRenamed,
-    ColumnRetyped,
-    NullabilityChanged,
-    TableAdded,
-    TablePropertyChanged,
-    TableRemoved,
-    TableRenamed,
-    VariantFolded,
-)
 from schemactl.schema.dispositions import named
 from schemactl.schema.fit import fit
 from schemactl.schema.renames import is_dlts_own
@@ -94,7 +80,7 @@ class Draft:
 
     phase: _Phase
     step: Step
-    reason: Change
+    reason: changes.Change
     depth: int = 0
 
 
@@ -125,14 +111,14 @@ class _Drafter:
     def moved_keys(self) -> Iterator[tuple[str, KeyChange]]:
         """Yield the primary keys that stay, and move with a column to another one, with their tables' new names."""
         for change in self.comparison.changes:
-            if not isinstance(change, ColumnRetyped) or change.table in self.keys:
+            if not isinstance(change, changes.ColumnRetyped) or change.table in self.keys:
                 continue
             retyping = self._retyping(change)
             is_key = retyping.before.properties.get("primary_key")
             if is_key and is_swapped(retyping, self.options.on_unfit, self.abilities):
                 yield change.table, self._moved_key(change)
 
-    def _moved_key(self, change: ColumnRetyped) -> KeyChange:
+    def _moved_key(self, change: changes.ColumnRetyped) -> KeyChange:
         table = change.table
         before = self.comparison.found_table(table).hinted("primary_key")
         new_names = {old: new for new, old in self.comparison.renamed_columns.get(table, {}).items()}
@@ -144,7 +130,7 @@ class _Drafter:
     def steps(self) -> Iterator[Draft]:
         """Yield all steps, grouped by phase and depth, and in their order within a group."""
         for table in self.comparison.missing:
-            yield Draft(_Phase.CREATE_TABLES, CreateTable(bare_table(table)), without_origin(TableAdded(table)))
+            yield Draft(_Phase.CREATE_TABLES, CreateTable(bare_table(table)), without_origin(changes.TableAdded(table)))
         limits = self.abilities.names
         yield from (Draft(_Phase.RENAME_TABLES, *pair) for pair in _rename_tables(self.comparison, limits))
         for step, reason in _rename_columns(self.comparison, limits):
@@ -158,9 +144,9 @@ class _Drafter:
         for name, key in {**self.moved, **self.keys}.items():
             yield from (_of_key(*pair) for pair in primary_key_steps(name, key))
 
-    def _reason(self, change: Change) -> Change:
+    def _reason(self, change: changes.Change) -> changes.Change:
         """Return a change in the destination's words: a type that dlt lacks has the destination's name."""
-        if not isinstance(change, ColumnRetyped):
+        if not isinstance(change, changes.ColumnRetyped):
             return without_origin(change)
         current_type = self.comparison.found_column(change.table, change.column).properties.get(DATABASE_TYPE)
         new_type = self.comparison.own_types.get((change.table, change.column))
@@ -174,28 +160,28 @@ class _Drafter:
         """Yield a step and the steps that prepare it; a table without rows needs no preparation."""
         yield from (step,) if self.is_empty(step.table_name) else prepared_steps(step)
 
-    def _of(self, change: Change) -> Iterator[Draft]:
+    def _of(self, change: changes.Change) -> Iterator[Draft]:
         match change:
-            case TableAdded():
+            case changes.TableAdded():
                 table = bare_table(self.comparison.schema.tables[change.table.name])
                 depth = len(ancestors(self.comparison.schema, table.name))
                 yield Draft(_Phase.CREATE_TABLES, CreateTable(table), change, depth)
-            case TableRemoved():
+            case changes.TableRemoved():
                 yield from self._remove_table(change)
-            case ColumnAdded():
+            case changes.ColumnAdded():
                 yield from self._add_column(change)
-            case VariantFolded():
+            case changes.VariantFolded():
                 yield from self._fold(change)
-            case ColumnRemoved():
+            case changes.ColumnRemoved():
                 yield from self._remove_column(change)
-            case ColumnRetyped():
+            case changes.ColumnRetyped():
                 yield from self._retype(change)
-            case NullabilityChanged():
+            case changes.NullabilityChanged():
                 yield from self._change_nullability(change)
             case _:
                 pass  # renames are drafted all together before; a catalog has no other changes
 
-    def _remove_table(self, change: TableRemoved) -> Iterator[Draft]:
+    def _remove_table(self, change: changes.TableRemoved) -> Iterator[Draft]:
         name = change.table.name
         if self.options.keeps_removed or name in self.comparison.schema.tables:
             return
@@ -207,7 +193,7 @@ class _Drafter:
             kept_name = kept_name.encode()[: self.abilities.names.max_bytes].decode(errors="ignore")
             yield Draft(_Phase.DROP_TABLES, DropTable(self.comparison.catalogue.tables[name], kept_name), change, depth)
 
-    def _remove_column(self, change: ColumnRemoved) -> Iterator[Draft]:
+    def _remove_column(self, change: changes.ColumnRemoved) -> Iterator[Draft]:
         table, name = change.table, change.column.name
         schema_table = self.comparison.schema.tables[table]
         is_there = self.comparison.old_column(table, name) == name  # one that this plan sets aside stays for now
@@ -217,7 +203,7 @@ class _Drafter:
             phase = _Phase.DROP_COLUMNS_FIRST if is_first else _Phase.DROP_COLUMNS
             yield Draft(phase, DropColumn(table, self.comparison.found_column(table, name)), change)
 
-    def _fold(self, change: VariantFolded) -> Iterator[Draft]:
+    def _fold(self, change: changes.VariantFolded) -> Iterator[Draft]:
         """Yield the steps that move the values of a variant, and keep it under another name for the undo."""
         table, schema_table = change.table, self.comparison.schema.tables[change.table]
         variant = self.comparison.found_column(table, change.column.name)
@@ -239,7 +225,7 @@ class _Drafter:
         last_table = None if table in self.comparison.catalogue.tables else ledger_schema.tables.get(table)
         return last_table is not None and column in last_table.columns
 
-    def _add_column(self, change: ColumnAdded) -> Iterator[Draft]:
+    def _add_column(self, change: changes.ColumnAdded) -> Iterator[Draft]:
         table, schema_column = change.table, self.comparison.schema.tables[change.table].columns[change.column.name]
         column = bare(schema_column)
         nullable = with_property(column, "nullable", None)
@@ -263,7 +249,7 @@ class _Drafter:
         if forbids and (has_value or is_empty):
             yield Draft(_Phase.FORBID_NULLS, SetNotNull(table, nullable, needs_check=False), change)
 
-    def _change_nullability(self, change: NullabilityChanged) -> Iterator[Draft]:
+    def _change_nullability(self, change: changes.NullabilityChanged) -> Iterator[Draft]:
         table, name = change.table, change.column
         if change.is_restated:
             return
@@ -275,7 +261,7 @@ class _Drafter:
         elif not current_column.properties.get("primary_key"):  # no key lets nulls in
             yield Draft(_Phase.ALLOW_NULLS, DropNotNull(table, current_column), change)
 
-    def _retype(self, change: ColumnRetyped) -> Iterator[Draft]:
+    def _retype(self, change: changes.ColumnRetyped) -> Iterator[Draft]:
         retyping = self._retyping(change)
         if change.table in self.moved:
             retyping = replace(retyping, before=with_property(retyping.before, "primary_key", None))
@@ -291,7 +277,7 @@ class _Drafter:
             # After drops, and with the table's other steps: on some destinations each such step copies the table.
             yield Draft(_Phase.ADD_KEYS if isinstance(step, AddUnique) else _Phase.RETYPE, step, change)
 
-    def _retyping(self, change: ColumnRetyped) -> Retyping:
+    def _retyping(self, change: changes.ColumnRetyped) -> Retyping:
         table, name = change.table, change.column
         schema_table = self.comparison.schema.tables[table]
         current_column = self._without_dropped_key(table, self.comparison.found_column(table, name))
@@ -324,14 +310,14 @@ class _Drafter:
         return self.abilities.names.fold(self.comparison.old_table(table)) in self.empty_tables
 
 
-def _of_key(step: KeyStep, reason: Change) -> Draft:
+def _of_key(step: KeyStep, reason: changes.Change) -> Draft:
     is_new = isinstance(step, AddPrimaryKey | AddUnique)
     return Draft(_Phase.ADD_KEYS if is_new else _Phase.DROP_KEYS, step, reason)
 
 
-def _rename_tables(comparison: Comparison, limits: NameLimits) -> Iterator[tuple[RenameTable, TableRenamed]]:
+def _rename_tables(comparison: Comparison, limits: NameLimits) -> Iterator[tuple[RenameTable, changes.TableRenamed]]:
     """Yield the renames of tables, each with its reason, so that each new name is free when its turn comes."""
-    reasons = {change.before: change for change in comparison.changes if isinstance(change, TableRenamed)}
+    reasons = {change.before: change for change in comparison.changes if isinstance(change, changes.TableRenamed)}
     pairs = {old: change.after for old, change in reasons.items()}
     for old, new in in_order(pairs, {*comparison.catalogue.tables, *comparison.schema.tables}, limits):
         reason = reasons.get(old) or next(change for change in reasons.values() if change.after == new)
@@ -340,12 +326,12 @@ def _rename_tables(comparison: Comparison, limits: NameLimits) -> Iterator[tuple
 
 def _rename_columns(
     comparison: Comparison, limits: NameLimits
-) -> Iterator[tuple[RenameColumn | DropNotNull, ColumnRenamed]]:
+) -> Iterator[tuple[RenameColumn | DropNotNull, changes.ColumnRenamed]]:
     """Yield the renames of all tables, each with its reason, so that each new name is free when its turn comes.
 
     A column that only makes room may be null from then on: loads leave it empty.
     """
-    renames = [change for change in comparison.changes if isinstance(change, ColumnRenamed)]
+    renames = [change for change in comparison.changes if isinstance(change, changes.ColumnRenamed)]
     for table in dict.fromkeys(change.table for change in renames):
         reasons = {change.before: change for change in renames if change.table == table}
         pairs = {old: change.after for old, change in reasons.items()}
@@ -364,7 +350,7 @@ def _rename_columns(
 
 def _describe(
     comparison: Comparison, steps: Sequence[Step], abilities: Abilities
-) -> Iterator[tuple[DescribeTable, Change]]:
+) -> Iterator[tuple[DescribeTable, changes.Change]]:
     """Yield the steps that describe tables as the schema does, each with the first text that changes as its reason.
 
     A description that the schema lacks is removed only if the last schema had it, since people may have written other
@@ -408,12 +394,14 @@ def _kept_text(of: Column | Table | None, abilities: Abilities) -> str | None:
     return None if text is None else abilities.kept_description(text, isinstance(of, Table)) or None
 
 
-def _description_changed(table: str, before: Mapping[str, str | None], after: Mapping[str, str | None]) -> Change:
+def _description_changed(
+    table: str, before: Mapping[str, str | None], after: Mapping[str, str | None]
+) -> changes.Change:
     column = next(iter(after))
-    old, new = (ABSENT if texts[column] is None else texts[column] for texts in (before, after))
+    old, new = (changes.ABSENT if texts[column] is None else texts[column] for texts in (before, after))
     if column:
-        return ColumnPropertyChanged(table, column, "description", old, new)
-    return TablePropertyChanged(table, "description", old, new)
+        return changes.ColumnPropertyChanged(table, column, "description", old, new)
+    return changes.TablePropertyChanged(table, "description", old, new)
 
 
 # --- keys and unique columns: add or drop constraints that differ from the schema's hints ---
@@ -433,7 +421,7 @@ class KeyChange:
 
     before: tuple[str, ...]
     after: tuple[str, ...]
-    reason: Change | None = None
+    reason: changes.Change | None = None
 
 
 def changed_keys(comparison: Comparison) -> Iterator[tuple[str, KeyChange]]:
@@ -448,7 +436,9 @@ def changed_keys(comparison: Comparison) -> Iterator[tuple[str, KeyChange]]:
 
 def planned_keys(comparison: Comparison, is_empty: Callable[[str], bool]) -> Mapping[str, KeyChange]:
     """Return the changes that can be planned, by the tables' new names: no column of a new key may be null."""
-    added = {(change.table, change.column.name) for change in comparison.changes if isinstance(change, ColumnAdded)}
+    added = {
+        (change.table, change.column.name) for change in comparison.changes if isinstance(change, changes.ColumnAdded)
+    }
 
     def is_required(name: str, table: Table, column: str) -> bool:
         schema_column = table.columns[column]
@@ -463,19 +453,19 @@ def planned_keys(comparison: Comparison, is_empty: Callable[[str], bool]) -> Map
     }
 
 
-def primary_key_steps(table: str, key: KeyChange) -> Iterator[tuple[KeyStep, Change]]:
+def primary_key_steps(table: str, key: KeyChange) -> Iterator[tuple[KeyStep, changes.Change]]:
     """Yield the steps of one key, each with the hint of a column that is in one of both keys as its reason."""
     if key.before:
         gone = next((name for name in key.before if name not in key.after), key.before[0])
-        reason = key.reason or ColumnPropertyChanged(table, gone, "primary_key", True, ABSENT)
+        reason = key.reason or changes.ColumnPropertyChanged(table, gone, "primary_key", True, changes.ABSENT)
         yield DropPrimaryKey(table, key.before), reason
     if key.after:
         new = next((name for name in key.after if name not in key.before), key.after[0])
-        reason = key.reason or ColumnPropertyChanged(table, new, "primary_key", ABSENT, True)
+        reason = key.reason or changes.ColumnPropertyChanged(table, new, "primary_key", changes.ABSENT, True)
         yield AddPrimaryKey(table, key.after), reason
 
 
-def unique_steps(comparison: Comparison) -> Iterator[tuple[KeyStep, Change]]:
+def unique_steps(comparison: Comparison) -> Iterator[tuple[KeyStep, changes.Change]]:
     """Yield the constraints of single columns that the schema has and the destination has not, or the reverse."""
     for name, table in comparison.schema.tables.items():
         for column in typed_columns(table) if comparison.has_table(name) else ():
@@ -483,7 +473,7 @@ def unique_steps(comparison: Comparison) -> Iterator[tuple[KeyStep, Change]]:
             current_column = comparison.found_table(name).columns.get(old)
             is_unique = current_column is not None and bool(current_column.properties.get("unique"))
             becomes_unique = bool(column.properties.get("unique"))
-            if becomes_unique and not is_unique:
-                yield AddUnique(name, column.name), ColumnPropertyChanged(name, column.name, "unique", ABSENT, True)
-            if is_unique and not becomes_unique:
-                yield DropUnique(name, old), ColumnPropertyChanged(name, column.name, "unique", True, ABSENT)
+            if becomes_unique is not is_unique:
+                sides = (changes.ABSENT, True) if becomes_unique else (True, changes.ABSENT)
+                step = AddUnique(name, column.name) if becomes_unique else DropUnique(name, old)
+                yield step, changes.ColumnPropertyChanged(name, column.name, "unique", *sides)

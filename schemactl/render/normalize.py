@@ -13,21 +13,9 @@ from schemactl.grouping import group_by
 from schemactl.normalization.report import NormalizeReport, Outcome, Stop, TableCounts
 from schemactl.normalization.tally import OverwriteFinding, UnfitFinding
 from schemactl.progress import size_text
+from schemactl.render import infer
 from schemactl.render.console import ERROR, FAINT, NAME, Look, indented, named, print_sections, warning
 from schemactl.render.escaping import escape, quote, show_name, show_place, show_sources
-from schemactl.render.infer import (
-    first_files,
-    show_bad_records,
-    show_files,
-    show_hashes,
-    show_promotion,
-    show_reading,
-    show_tables,
-    show_typing,
-    show_violation,
-    why_null,
-    why_untyped,
-)
 from schemactl.schema.wording import counted
 
 _REASONS: Mapping[Stop, str] = {
@@ -59,16 +47,16 @@ def _sections(report: NormalizeReport, look: Look) -> Iterator[Sequence[Renderab
             outcome = "no new files"
         case Outcome.STOPPED:
             outcome = f"stopped after {counted(len(report.loads), 'load')}" if report.loads else "nothing loaded"
-    reading = show_reading(inference, look) if inference else ()
-    files = show_files(inference, look) if inference else ()
+    reading = infer.show_reading(inference, look) if inference else ()
+    files = infer.show_files(inference, look) if inference else ()
     yield [*reading, named(report.name, outcome), *files, *_skipped(report, look)]
-    yield [show_tables(inference.tables, look)] if inference and inference.tables else []
-    yield list(map(show_promotion, inference.promotions)) if inference else []
+    yield [infer.show_tables(inference.tables, look)] if inference and inference.tables else []
+    yield list(map(infer.show_promotion, inference.promotions)) if inference else []
     yield [_rows(report.tables)] if report.tables else []
     yield list(_lineage(report.lineage)) if report.lineage else []
     yield attention
     yield [_loads(report)] if len(report.loads) > 1 or (report.loads and report.waiting) else []
-    yield [*_balance(report), *(show_hashes(inference) if inference else ()), _outcome(report)]
+    yield [*_balance(report), *(infer.show_hashes(inference) if inference else ()), _outcome(report)]
     if report.has_stored_rejects:
         yield show_next_calls(report.name, report.destination)
 
@@ -80,12 +68,12 @@ def print_stop(report: NormalizeReport) -> list[RenderableType]:
 
 def _attention(report: NormalizeReport) -> Iterator[Text]:
     if report.inference is not None:
-        yield from map(show_violation, report.inference.violations)
+        yield from map(infer.show_violation, report.inference.violations)
         for null in report.inference.nulls:
             column_name = show_place(null.table, null.column)
-            yield warning("null", f"{column_name} is required, but {why_null(null)}", ERROR)
-        yield from (show_bad_records(file) for file in report.inference.files if file.bad)
-        yield from map(show_typing, report.inference.typing)
+            yield warning("null", f"{column_name} is required, but {infer.why_null(null)}", ERROR)
+        yield from (infer.show_bad_records(file) for file in report.inference.files if file.bad)
+        yield from map(infer.show_typing, report.inference.typing)
     yield from map(_overwrite, report.overwrites)
     yield from map(_unfit, report.unfit)
 
@@ -95,7 +83,7 @@ def _skipped(report: NormalizeReport, look: Look) -> Iterator[RenderableType]:
         return
     verb = "was" if report.skipped == 1 else "were"
     yield Text(f"skipped {counted(report.skipped, 'file')} that {verb} loaded before")
-    yield from first_files(report.seen, escape, look)
+    yield from infer.first_files(report.seen, escape, look)
 
 
 def _rows(tables: Sequence[TableCounts]) -> Table:
@@ -213,7 +201,7 @@ def _outcome(report: NormalizeReport) -> Text:
         case Outcome.NOTHING_NEW:
             return Text(f"nothing to do: {destination} already has all files")
         case Outcome.STOPPED:
-            untyped = {Stop.TYPING: why_untyped(report.inference)} if report.inference else {}
+            untyped = {Stop.TYPING: infer.why_untyped(report.inference)} if report.inference else {}
             reasons = ", ".join({**_REASONS, **untyped}[stop] for stop in report.stops)
             loads, waiting_files = counted(len(report.loads), "load"), counted(report.waiting, "file")
             fate = f"stopped after {loads}, with {waiting_files} left" if report.loads else "nothing loaded"

@@ -10,25 +10,7 @@ from schemactl.review.comparison import Comparison
 from schemactl.review.field_changes import FieldPropertyChanged
 from schemactl.review.severity import BREAKS_ALL, BREAKS_NOBODY, Direction, Impact, Severity
 from schemactl.review.wording import plain
-from schemactl.schema.changes import (
-    ABSENT,
-    TYPE_PROPERTIES,
-    Change,
-    ColumnAdded,
-    ColumnPropertyChanged,
-    ColumnRemoved,
-    ColumnRenamed,
-    ColumnRetyped,
-    ColumnsReordered,
-    HeaderChanged,
-    NormalizerChanged,
-    NullabilityChanged,
-    SettingChanged,
-    TableAdded,
-    TablePropertyChanged,
-    TableRemoved,
-    TableRenamed,
-)
+from schemactl.schema import changes
 from schemactl.schema.nested_types import FieldPath
 from schemactl.schema.reader_effects import ReaderEffect
 
@@ -75,11 +57,11 @@ class Match:
     @classmethod
     def of(  # noqa: PLR0913
         cls,
-        change: Change,
+        change: changes.Change,
         sentence: str,
         *,
-        before: Any = ABSENT,
-        after: Any = ABSENT,
+        before: Any = changes.ABSENT,
+        after: Any = changes.ABSENT,
         impact: Impact | None = None,
         question: Literal["type", "null"] | None = None,
         aspect: str = "",
@@ -93,8 +75,8 @@ class Match:
             table=table,
             column=column,
             keys=_keys_of(change, table, column),
-            before=was if before is ABSENT else before,
-            after=becomes if after is ABSENT else after,
+            before=was if before is changes.ABSENT else before,
+            after=becomes if after is changes.ABSENT else after,
             aspect=aspect,
             impact=impact,
             question=question,
@@ -106,65 +88,66 @@ Matches: TypeAlias = Iterator[Match]
 Finder: TypeAlias = Callable[[Comparison], Matches]
 
 
-def place_of(change: Change) -> tuple[str | None, str | None]:
+def place_of(change: changes.Change) -> tuple[str | None, str | None]:
     """Return the table and the column of a change; None for the schema itself, and for a whole table.
 
     Names are the head's, or the base's if the head lacks them.
     """
     match change:
-        case HeaderChanged() | SettingChanged() | NormalizerChanged():
+        case changes.HeaderChanged() | changes.SettingChanged() | changes.NormalizerChanged():
             return None, None
-        case TableAdded() | TableRemoved():
+        case changes.TableAdded() | changes.TableRemoved():
             return change.table.name, None
-        case TableRenamed():
+        case changes.TableRenamed():
             return change.after, None
-        case TablePropertyChanged() | ColumnsReordered():
+        case changes.TablePropertyChanged() | changes.ColumnsReordered():
             return change.table, None
-        case ColumnAdded() | ColumnRemoved():
+        case changes.ColumnAdded() | changes.ColumnRemoved():
             return change.table, change.column.name
-        case ColumnRenamed():
+        case changes.ColumnRenamed():
             return change.table, change.after
-        case ColumnRetyped() | NullabilityChanged() | ColumnPropertyChanged():
+        case changes.ColumnRetyped() | changes.NullabilityChanged() | changes.ColumnPropertyChanged():
             return change.table, change.column
         case _:
             assert_never(change)
 
 
-def _keys_of(change: Change, table: str | None, column: str | None) -> tuple[str, ...]:
+def _keys_of(change: changes.Change, table: str | None, column: str | None) -> tuple[str, ...]:
     """Return the path of a change in the stored schema; for a type, the path of the first property that differs."""
     thing = (*(("tables", table) if table is not None else ()), *(("columns", column) if column is not None else ()))
     match change:
-        case SettingChanged():
+        case changes.SettingChanged():
             return "settings", change.name
-        case NormalizerChanged():
+        case changes.NormalizerChanged():
             return "normalizers", change.name
         case FieldPropertyChanged():
             return *thing, *change.keys
-        case HeaderChanged() | TablePropertyChanged() | ColumnPropertyChanged():
+        case changes.HeaderChanged() | changes.TablePropertyChanged() | changes.ColumnPropertyChanged():
             return *thing, change.name
-        case NullabilityChanged():
+        case changes.NullabilityChanged():
             return *thing, "nullable"
-        case ColumnsReordered():
+        case changes.ColumnsReordered():
             return *thing, "columns"
-        case ColumnRetyped(before=before, after=after):
-            differing = (name for name in TYPE_PROPERTIES if before.get(name, ABSENT) != after.get(name, ABSENT))
+        case changes.ColumnRetyped(before=before, after=after):
+            names, unset = changes.TYPE_PROPERTIES, changes.ABSENT
+            differing = (name for name in names if before.get(name, unset) != after.get(name, unset))
             return *thing, next(differing, "data_type")
         case _:
             return thing
 
 
-def _sides(change: Change) -> tuple[Any, Any]:
+def _sides(change: changes.Change) -> tuple[Any, Any]:
     """Return the values before and after, as plain JSON data."""
     match change:
-        case TableAdded():
+        case changes.TableAdded():
             return None, change.table.to_dict()
-        case TableRemoved():
+        case changes.TableRemoved():
             return change.table.to_dict(), None
-        case ColumnAdded():
+        case changes.ColumnAdded():
             return None, change.column.to_dict()
-        case ColumnRemoved():
+        case changes.ColumnRemoved():
             return change.column.to_dict(), None
-        case ColumnRetyped():
+        case changes.ColumnRetyped():
             return dict(change.before), dict(change.after)
         case _:
             return plain(change.before), plain(change.after)

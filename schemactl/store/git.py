@@ -73,7 +73,7 @@ def _top(result: subprocess.CompletedProcess[bytes]) -> Path:
 
 def create_repository(folder: Path) -> None:
     """Make a folder the top of a new repository."""
-    git_output(f"git cannot make a repository of `{folder}`", folder, "init", "--quiet")
+    checked_output(f"git cannot make a repository of `{folder}`", folder, "init", "--quiet")
     if (answers := _answers.get()) is not None:
         answers.clear()  # they are of a folder outside of repositories
 
@@ -187,7 +187,7 @@ def run_git(folder: Path, *arguments: str, lines: str = "") -> subprocess.Comple
     return answers[question]
 
 
-def git_output(failed_task: str, folder: Path, *arguments: str, lines: str = "") -> bytes:
+def checked_output(failed_task: str, folder: Path, *arguments: str, lines: str = "") -> bytes:
     """Return the output of a git command; if it fails, raise an error that begins with ``failed_task``."""
     result = run_git(folder, *arguments, lines=lines)
     if result.returncode:
@@ -239,7 +239,7 @@ def _size_in(line: bytes, top: Path) -> int:
 
 def _asked_of(top: Path, how: str, blobs: Sequence[str]) -> bytes:
     lines = "".join(f"{blob}\n" for blob in blobs)
-    return git_output(f"git cannot read the files of `{top}`", top, "cat-file", how, lines=lines)
+    return checked_output(f"git cannot read the files of `{top}`", top, "cat-file", how, lines=lines)
 
 
 def failure(task: str, result: subprocess.CompletedProcess[bytes]) -> InputError:

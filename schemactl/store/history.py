@@ -85,7 +85,7 @@ def versions_of(path: Path, *, is_on_all_branches: bool = False) -> tuple[Revisi
 
 def _changes(top: Path, starts: tuple[str, ...], inside: str) -> Iterator[_Change]:
     """Yield the changes of a file in commits, newest first; merges too if they differ from their parents."""
-    output = git.git_output(
+    output = git.checked_output(
         f"git cannot read the history of `{inside}`",
         *(top, "-c", "log.showRoot=true", "--literal-pathspecs", "log", "--follow", f"--max-count={MAX_VERSIONS}"),
         *("-c", "--raw", "-z", "--no-abbrev", "--no-color", "--no-show-signature", "--format=tformat:%H %cI"),

@@ -16,7 +16,7 @@ from typing import Final
 
 from schemactl.errors import InputError
 from schemactl.store.folder import ENDINGS, SchemasFolder
-from schemactl.store.git import find_repository, git_output, path_inside, run_git
+from schemactl.store.git import checked_output, find_repository, path_inside, run_git
 from schemactl.store.text import read_text, replace_file
 
 DRIVER: Final = "schemactl"
@@ -138,5 +138,5 @@ def _configuration_file(top: Path) -> str:
 
 
 def _git_output(top: Path, *arguments: str) -> str:
-    output = git_output(f"git cannot set up the merge driver in `{top}`", top, *arguments)
+    output = checked_output(f"git cannot set up the merge driver in `{top}`", top, *arguments)
     return os.fsdecode(output).removesuffix("\n")

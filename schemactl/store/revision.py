@@ -8,16 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from schemactl.errors import InputError
+from schemactl.store import git
 from schemactl.store.folder import TextFile, schema_name
-from schemactl.store.git import (
-    LINK_MODE,
-    commit_of,
-    contents_of,
-    find_repository,
-    git_output,
-    path_inside,
-    sizes_of,
-)
 from schemactl.store.links import linked
 from schemactl.store.text import MAX_BYTES, decode, too_long
 
@@ -57,9 +49,9 @@ def read_revision(revision: str, path: Path) -> tuple[TextFile, ...]:
         InputError: git is absent, the path is in no repository, the revision is unknown, or it has a link or a
             submodule at the path or above it.
     """
-    top = find_repository(path)
-    commit = commit_of(top, revision)
-    inside = path_inside(top, path)
+    top = git.find_repository(path)
+    commit = git.commit_of(top, revision)
+    inside = git.path_inside(top, path)
     # With a slash at its end a path names the content of a folder.
     files = _entries(top, commit, *((".",) if inside == "." else (inside, f"{inside}/")))
     entries = [entry for entry in files if entry.path == inside]
@@ -76,7 +68,7 @@ def _refuse_detours(top: Path, commit: str, insides: Sequence[str], revision: st
     for entry in _list(top, commit, *sorted(paths)):
         if entry.path not in paths:
             continue
-        if entry.mode == LINK_MODE:
+        if entry.mode == git.LINK_MODE:
             raise linked(f"{revision}:{entry.path}")
         if entry.mode == _SUBMODULE_MODE:
             submodule, head = os.path.relpath(top / entry.path), entry.object[:12]
@@ -89,9 +81,9 @@ def files_at(revision: str, paths: Sequence[Path], max_bytes: int = MAX_BYTES) -
 
     They are below the working folder's repository, and need not exist now.
     """
-    top = find_repository(paths[0])
-    commit = commit_of(top, revision)
-    insides = [path_inside(top, path) for path in paths]
+    top = git.find_repository(paths[0])
+    commit = git.commit_of(top, revision)
+    insides = [git.path_inside(top, path) for path in paths]
     entries = {entry.path: entry for entry in _entries(top, commit, *insides)}
     missing = [inside for inside in insides if inside not in entries]
     if missing:
@@ -104,9 +96,9 @@ def list_files(revision: str, top: Path, inside: str) -> tuple[Entry, ...]:
 
     ``inside`` is the path from the top of the repository; ``.`` for all files.
     """
-    options = ("-r", "-z", "--full-tree", commit_of(top, revision))
+    options = ("--literal-pathspecs", "ls-tree", "-r", "-z", "--full-tree", git.commit_of(top, revision))
     where = () if inside == "." else ("--", inside)
-    output = git_output(f"git cannot list `{revision}`", top, "--literal-pathspecs", "ls-tree", *options, *where)
+    output = git.checked_output(f"git cannot list `{revision}`", top, *options, *where)
     return tuple(entry for entry in _parse_entries(output) if entry.mode != _SUBMODULE_MODE)
 
 
@@ -125,9 +117,9 @@ def _entries(top: Path, commit: str, *insides: str) -> tuple[Entry, ...]:
 
 def _list(top: Path, commit: str, *insides: str) -> tuple[Entry, ...]:
     """Return the entries of some paths."""
-    options = ("-z", "--full-tree", commit, *(() if insides == (".",) else ("--", *insides)))
-    failed_task = f"git cannot list `{', '.join(insides)}`"
-    return _parse_entries(git_output(failed_task, top, "--literal-pathspecs", "ls-tree", *options))
+    options = ("--literal-pathspecs", "ls-tree", "-z", "--full-tree", commit)
+    where = () if insides == (".",) else ("--", *insides)
+    return _parse_entries(git.checked_output(f"git cannot list `{', '.join(insides)}`", top, *options, *where))
 
 
 def _parse_entries(output: bytes) -> tuple[Entry, ...]:
@@ -142,11 +134,11 @@ def _read(top: Path, entries: Sequence[Entry], revision: str, max_bytes: int = M
         return ()
     names = [f"{revision}:{entry.path}" for entry in entries]
     for entry, name in zip(entries, names, strict=True):
-        if entry.mode == LINK_MODE:
+        if entry.mode == git.LINK_MODE:
             raise linked(name)
     blobs = [entry.object for entry in entries]
-    for name, size in zip(names, sizes_of(top, blobs), strict=True):
+    for name, size in zip(names, git.sizes_of(top, blobs), strict=True):
         if size > max_bytes:
             raise too_long(name, max_bytes)
-    contents = contents_of(top, blobs)
+    contents = git.contents_of(top, blobs)
     return tuple(TextFile(Path(name), decode(content, name)) for name, content in zip(names, contents, strict=True))

@@ -22,19 +22,9 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from schemactl.cli import settings
 from schemactl.cli.declarations import CommandGroup, argument, flag, option
 from schemactl.cli.options import ReviewOptions, complete_references, text_or_json
-from schemactl.cli.settings import (
-    FILE_NAME,
-    PROJECT_FILE_NAME,
-    Call,
-    SettingsFile,
-    Surroundings,
-    find_file,
-    find_surroundings,
-    parse_file,
-    resolve,
-)
 from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode, InputError, did_you_mean
 
@@ -81,9 +71,9 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         "import_schemas": options.import_schemas,
         "export_schemas": options.export_schemas,
     }
-    call = Call("diff", (values,), Surroundings(os.environ))
-    surroundings = resolve(diff.Options, call).surround(find_surroundings)
-    report = diff_schemas(diff.make_request(resolve(diff.Options, replace(call, surroundings=surroundings))))
+    call = settings.Call("diff", (values,), settings.Surroundings(os.environ))
+    surroundings = settings.resolve(diff.Options, call).surround(settings.find_surroundings)
+    report = diff_schemas(diff.make_request(settings.resolve(diff.Options, replace(call, surroundings=surroundings))))
     findings = _chosen(report, options.fingerprints, has_base=options.base is not None)
     path = str(_save(findings, until, reason)) if findings else None
     accepted = Accepted(path, until, reason, tuple(findings))
@@ -134,11 +124,11 @@ def _save(findings: Sequence[Finding], until: date, reason: str) -> Path:
     from schemactl.store.links import repository_top
     from schemactl.store.text import replace_file
 
-    file = find_file(Path.cwd())
+    file = settings.find_file(Path.cwd())
     line_end = "\r\n" if file and "\r\n" in file.text else "\n"
     file = file and replace(file, text=file.text.replace("\r\n", "\n"))
-    path = file.path if file else (repository_top(Path.cwd()) or Path.cwd()) / FILE_NAME
-    name = "tool.schemactl.diff.silence" if path.name == PROJECT_FILE_NAME else "diff.silence"
+    path = file.path if file else (repository_top(Path.cwd()) or Path.cwd()) / settings.FILE_NAME
+    name = "tool.schemactl.diff.silence" if path.name == settings.PROJECT_FILE_NAME else "diff.silence"
     silences = "\n".join(write_silence(finding, until, reason, name) for finding in findings)
     text = f"{_without_empty_list(file).rstrip()}\n\n{silences}" if file else silences
     try:
@@ -154,7 +144,7 @@ def _save(findings: Sequence[Finding], until: date, reason: str) -> Path:
 _EMPTY_LIST = re.compile(r"""^[ \t]*[\w."'-]*\bsilence["']?[ \t]*=[ \t]*\[\s*\][ \t]*(#.*)?$\n?""", re.MULTILINE)
 
 
-def _without_empty_list(file: SettingsFile) -> str:
+def _without_empty_list(file: settings.SettingsFile) -> str:
     """Return the text of a settings file without ``silence = []``, which TOML does not let a table extend."""
     other_settings = {**file.table.get("diff", {})}
     if other_settings.pop("silence", None) != []:
@@ -162,7 +152,7 @@ def _without_empty_list(file: SettingsFile) -> str:
     for empty_list in _EMPTY_LIST.finditer(file.text):
         text = file.text[: empty_list.start()] + file.text[empty_list.end() :]
         # Another table may have such a key, too, and a text may look like one.
-        reduced_file = parse_file(text, file.path, file.folder)
+        reduced_file = settings.parse_file(text, file.path, file.folder)
         if reduced_file is not None and {**reduced_file.table.get("diff", {})} == other_settings:
             return text
     return file.text

@@ -14,15 +14,8 @@ from operator import attrgetter
 from typing import Final
 
 from schemactl.errors import Location
+from schemactl.render import review_words as words
 from schemactl.render.escaping import escape
-from schemactl.render.review_words import (
-    file_place,
-    finding_details,
-    finding_title,
-    stated_place,
-    summary,
-    unused_silences,
-)
 from schemactl.render.selection import count_labels, first_of_each_kind, label
 from schemactl.review.report import Finding, Report
 from schemactl.review.severity import Severity
@@ -49,8 +42,8 @@ def render(report: Report) -> str:
             command = "notice" if finding.silence else _COMMANDS[finding.severity]
             kind = f"silenced {label(finding)}" if finding.silence else label(finding)
             annotations[command].append(_Annotation(kind, partial(_of_finding, command, finding)))
-    for silence, message in unused_silences(report):
-        show = partial(_command, "warning", file_place(silence.at), "unused silence", escape(message))
+    for silence, message in words.unused_silences(report):
+        show = partial(_command, "warning", words.file_place(silence.at), "unused silence", escape(message))
         annotations["warning"].append(_Annotation("unused silence", show))
     limits = dict.fromkeys(annotations, LIMIT)
     if any(len(kind_annotations) > LIMIT for kind_annotations in annotations.values()):
@@ -66,7 +59,7 @@ def render(report: Report) -> str:
     lines = [annotation.show() for annotation in shown_annotations]
     if hidden_annotations:
         rules = count_labels(annotation.kind for annotation in hidden_annotations)
-        message = f"{summary(report)}\n{', '.join(numbers)} more than GitHub shows for a step: {rules}"
+        message = f"{words.summary(report)}\n{', '.join(numbers)} more than GitHub shows for a step: {rules}"
         text = _escape_message(escape(f"{message}; `{report.command}` prints all"))
         lines.append(f"::notice title={report.command}::{text}")
     return "".join(f"{line}\n" for line in lines)
@@ -81,7 +74,8 @@ class _Annotation:
 
 
 def _of_finding(command: str, finding: Finding) -> str:
-    return _command(command, stated_place(finding), finding_title(finding), "\n".join(finding_details(finding)))
+    title, text = words.finding_title(finding), "\n".join(words.finding_details(finding))
+    return _command(command, words.stated_place(finding), title, text)
 
 
 def _command(kind: str, location: Location | None, title: str, message: str) -> str:

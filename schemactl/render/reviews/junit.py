@@ -8,16 +8,8 @@ from collections.abc import Sequence
 from typing import Final
 from xml.etree import ElementTree
 
+from schemactl.render import review_words as words
 from schemactl.render.escaping import escape
-from schemactl.render.review_words import (
-    finding_details,
-    finding_sentence,
-    finding_title,
-    silence_place,
-    silence_text,
-    stated_place,
-    unused_silences,
-)
 from schemactl.review.report import Finding, Report, Review, Silence
 from schemactl.review.severity import Severity
 
@@ -33,7 +25,7 @@ def render(report: Report) -> str:
     """
     root = ElementTree.Element("testsuites", {"name": report.command})
     root.extend(_suite(review) for review in report.reviews)
-    if unused := unused_silences(report):
+    if unused := words.unused_silences(report):
         root.append(_silences(unused))
     _count(root, root)
     ElementTree.indent(root)
@@ -45,7 +37,8 @@ def _suite(review: Review) -> ElementTree.Element:
     names: Counter[str] = Counter()
     for finding in review.findings:
         if not finding.is_cosmetic:
-            suite.append(_case(finding, _unique_name(f"{finding_title(finding)}: {finding_sentence(finding)}", names)))
+            name = f"{words.finding_title(finding)}: {words.finding_sentence(finding)}"
+            suite.append(_case(finding, _unique_name(name, names)))
     if not len(suite):
         attributes = {"classname": _clean(review.name), "name": "no breaking change", "time": "0"}
         ElementTree.SubElement(suite, "testcase", attributes)
@@ -57,7 +50,7 @@ def _silences(unused: Sequence[tuple[Silence, str]]) -> ElementTree.Element:
     suite = ElementTree.Element("testsuite", {"name": "silences"})
     names: Counter[str] = Counter()
     for silence, message in unused:
-        location = silence_place(silence)
+        location = words.silence_place(silence)
         position = {"time": "0", "file": _clean(location.path), "line": str(location.line or 1)}
         attributes = {"classname": "silences", "name": _unique_name(message, names), **position}
         case = ElementTree.SubElement(suite, "testcase", attributes)
@@ -80,16 +73,16 @@ def _count(element: ElementTree.Element, container: ElementTree.Element) -> None
 
 
 def _case(finding: Finding, name: str) -> ElementTree.Element:
-    location = stated_place(finding)
+    location = words.stated_place(finding)
     position = {"file": location.path, "line": str(location.line or 1)} if location else {}
     class_name = ".".join(filter(None, (finding.schema, finding.table)))
     attributes = {"classname": class_name, "name": name, "time": "0", **position}
     case = ElementTree.Element("testcase", {key: _clean(value) for key, value in attributes.items()})
-    text = "\n".join((*finding_details(finding), f"why: {escape(finding.why)}"))
+    text = "\n".join((*words.finding_details(finding), f"why: {escape(finding.why)}"))
     if finding.silence:
-        ElementTree.SubElement(case, "skipped", {"message": _allowed(silence_text(finding.silence))})
+        ElementTree.SubElement(case, "skipped", {"message": _allowed(words.silence_text(finding.silence))})
     elif finding.severity is Severity.ERROR:
-        failure = {"type": finding.rule, "message": _clean(finding_sentence(finding))}
+        failure = {"type": finding.rule, "message": _clean(words.finding_sentence(finding))}
         ElementTree.SubElement(case, "failure", failure).text = _allowed(text)
     else:
         word = "warning" if finding.severity.rank == Severity.WARN.rank else "note"

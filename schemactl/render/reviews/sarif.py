@@ -13,16 +13,9 @@ from urllib.parse import quote
 import schemactl
 from schemactl.errors import Location
 from schemactl.grouping import group_by
+from schemactl.render import review_words as words
 from schemactl.render.escaping import escape
 from schemactl.render.json import document, render_document
-from schemactl.render.review_words import (
-    file_place,
-    finding_details,
-    nearest_place,
-    silence_place,
-    silence_text,
-    unused_silences,
-)
 from schemactl.render.selection import count_labels, first_of_each_kind, kind_of, label, worst_first
 from schemactl.review.report import Finding, Report, Review
 from schemactl.review.severity import Severity
@@ -74,12 +67,12 @@ def _invocations(left_out: Sequence[Finding], report: Report) -> dict[str, Any]:
         rules = escape(count_labels(map(label, left_out)))
         message = f"{counted(len(left_out), 'result')} omitted: {rules}; GitHub shows {LIMIT:,}, {command} prints all"
         notifications["toolExecutionNotifications"] = [{"level": "warning", "message": {"text": message}}]
-    if unused := unused_silences(report):
+    if unused := words.unused_silences(report):
         notifications["toolConfigurationNotifications"] = [
             {
                 "level": "warning",
                 "message": {"text": escape(message)},
-                "locations": [{"physicalLocation": _physical(silence_place(silence))}],
+                "locations": [{"physicalLocation": _physical(words.silence_place(silence))}],
             }
             for silence, message in unused
         ]
@@ -108,16 +101,16 @@ def _result(finding: Finding, review: Review, rule_index: int) -> dict[str, Any]
     kind = {"kind": "informational"} if finding.severity is Severity.NONE else {}
     suppressions = []
     if finding.silence:
-        justification = silence_text(finding.silence)
+        justification = words.silence_text(finding.silence)
         suppressions.append({"kind": "external", "status": "accepted", "justification": justification})
-    message = _without_links("\n".join(finding_details(finding)))
+    message = _without_links("\n".join(words.finding_details(finding)))
     return {
         "ruleId": finding.rule,
         "ruleIndex": rule_index,
         **kind,
         "level": _LEVELS[finding.severity],
         "message": {"text": message},
-        "locations": [{"physicalLocation": _physical(nearest_place(finding, review))}],
+        "locations": [{"physicalLocation": _physical(words.nearest_place(finding, review))}],
         **_related(finding),
         "partialFingerprints": {"schemactl/v1": finding.fingerprint},
         # SARIF requires that either all results have the list, or no result has it.
@@ -137,7 +130,7 @@ def _related(finding: Finding) -> dict[str, Any]:
         location: use
         for broken in finding.readers
         for use in broken.uses
-        if use.reader.location and (location := file_place(use.location))
+        if use.reader.location and (location := words.file_place(use.location))
     }
     related = [
         {

@@ -32,16 +32,8 @@ from schemactl.review.rule import (
     Severity,
 )
 from schemactl.review.wording import advice, full_name, listed, plain, quote_value, with_type
+from schemactl.schema import changes
 from schemactl.schema.backfill import BACKFILL, backfill_fault
-from schemactl.schema.changes import (
-    ColumnPropertyChanged,
-    ColumnRemoved,
-    ColumnRenamed,
-    ColumnRetyped,
-    NullabilityChanged,
-    TablePropertyChanged,
-    VariantFolded,
-)
 from schemactl.schema.contract import Mode, contract_for
 from schemactl.schema.conversions import crosses_families
 from schemactl.schema.nested_types import path_text
@@ -165,7 +157,7 @@ C205 = Rule(
 
 def find_column_renamed(comparison: Comparison) -> Matches:
     """Yield each renamed column."""
-    for change in comparison.of(ColumnRenamed):
+    for change in comparison.of(changes.ColumnRenamed):
         verb = "was" if change.is_stated else "was probably"
         base = comparison.base_table(change.table)
         is_taken = base is not None and change.after in base.columns
@@ -257,7 +249,7 @@ def find_variant_folded(comparison: Comparison) -> Matches:
             yield _variant_match(change, column, phrase)
 
 
-def _variant_match(change: ColumnRemoved | VariantFolded, column: Column, phrase: str) -> Match:
+def _variant_match(change: changes.ColumnRemoved | changes.VariantFolded, column: Column, phrase: str) -> Match:
     """Return the match of a variant that is gone, at the column that holds its values."""
     return Match(
         sentence=f"variant column {with_type(change.column)} {phrase}",
@@ -286,7 +278,7 @@ C209 = Rule(
 
 def find_declared_fold(comparison: Comparison) -> Matches:
     """Yield each variant whose values a column holds by ``x-folded-from``, at that column."""
-    for change in comparison.of(VariantFolded):
+    for change in comparison.of(changes.VariantFolded):
         column = comparison.head_column(change.table, change.into)
         if column is not None:
             into = f"`{change.into}` ({quote_value(column.properties.get('data_type'))})"
@@ -340,7 +332,7 @@ C210 = Rule(
 
 def find_column_completed(comparison: Comparison) -> Matches:
     """Yield each column that got its first data type; dlt adds it to the table now, so it may be required."""
-    for change in comparison.of(ColumnRetyped):
+    for change in comparison.of(changes.ColumnRetyped):
         data_type = plain(change.after.get("data_type"))
         if plain(change.before.get("data_type")) is not None or data_type is None:
             continue
@@ -350,7 +342,7 @@ def find_column_completed(comparison: Comparison) -> Matches:
         yield Match.of(change, sentence, impact=impact)
 
 
-def _required_impact(comparison: Comparison, change: ColumnRetyped) -> Impact | None:
+def _required_impact(comparison: Comparison, change: changes.ColumnRetyped) -> Impact | None:
     """Return the effect of a required column on a table that has rows."""
     column = comparison.head.schema.tables[change.table].columns[change.column]
     if column.nullable or not comparison.has_stored_rows(change.table):
@@ -374,7 +366,7 @@ C211 = Rule(
 
 
 _find_column_description_changed = property_rule(
-    ColumnPropertyChanged,
+    changes.ColumnPropertyChanged,
     "description",
     says=lambda change: f"the description of column `{change.column}` of `{change.table}` changed",
 )
@@ -400,7 +392,7 @@ C212 = Rule(
 
 def find_keys_merged(comparison: Comparison) -> Matches:
     """Yield each key that ``x-source-names`` kept apart from another key, and does so no longer."""
-    for change in comparison.of(TablePropertyChanged, "x-source-names"):
+    for change in comparison.of(changes.TablePropertyChanged, "x-source-names"):
         sides, ending = (change.before, change.after), f"in `{change.table}`"
         before, after = (side if isinstance(side, Mapping) else {} for side in sides)
         for path, name in before.items():
@@ -594,7 +586,7 @@ C219 = Rule(
 
 def find_null_forbidden(comparison: Comparison) -> Matches:
     """Yield each column that may not be null any more; one without a data type has no rows yet (rule C211)."""
-    for change in comparison.of(NullabilityChanged):
+    for change in comparison.of(changes.NullabilityChanged):
         if not change.is_restated and change.after is False:
             column = comparison.base_column(change.table, change.column)
             is_implicit = column is not None and has_implicit_presence(comparison.head.schema, column.properties)
@@ -622,7 +614,7 @@ N401 = Rule(
 
 def find_null_allowed(comparison: Comparison) -> Matches:
     """Yield each column that can be null now and could not before; a column without a data type has no readers yet."""
-    for change in comparison.of(NullabilityChanged):
+    for change in comparison.of(changes.NullabilityChanged):
         if not change.is_restated and change.before is False:
             column = comparison.base_column(change.table, change.column)
             is_implicit = column is not None and has_implicit_presence(comparison.head.schema, column.properties)

@@ -22,15 +22,7 @@ from schemactl.review.rule import (
     Severity,
 )
 from schemactl.review.wording import full_name, key
-from schemactl.schema.changes import (
-    ABSENT,
-    ColumnAdded,
-    ColumnPropertyChanged,
-    ColumnRemoved,
-    ColumnsReordered,
-    TablePropertyChanged,
-    TableRenamed,
-)
+from schemactl.schema import changes
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +66,15 @@ def key_changes(comparison: Comparison, hint: str) -> Iterator[KeyChange]:
     A key of new columns only is reported only if stored rows lack values for it: not in a table without rows, and not
     if dlt fills the columns.
     """
-    moved: tuple[ColumnAdded | ColumnRemoved, ...] = (*comparison.of(ColumnAdded), *comparison.of(ColumnRemoved))
-    touched = dict.fromkeys(change.table for change in comparison.of(ColumnPropertyChanged, hint))
+    moved: tuple[changes.ColumnAdded | changes.ColumnRemoved, ...] = (
+        *comparison.of(changes.ColumnAdded),
+        *comparison.of(changes.ColumnRemoved),
+    )
+    touched = dict.fromkeys(change.table for change in comparison.of(changes.ColumnPropertyChanged, hint))
     touched |= dict.fromkeys(change.table for change in moved if change.column.properties.get(hint))
     if not touched:
         return
-    added = {(change.table, change.column.name) for change in comparison.of(ColumnAdded)}
+    added = {(change.table, change.column.name) for change in comparison.of(changes.ColumnAdded)}
     for table in touched:
         before, after = _sides(comparison, table, hint)
         is_harmless = not before and all((table, column) in added for column in after)
@@ -140,7 +135,7 @@ def reference_rule(applies: Callable[[ReferenceChange], bool], sentence: str) ->
 
 def reference_changes(comparison: Comparison) -> Iterator[ReferenceChange]:
     """Yield the changed references of tables that both schemas have, matched by their columns, then by their target."""
-    for change in comparison.of(TablePropertyChanged, "references"):
+    for change in comparison.of(changes.TablePropertyChanged, "references"):
         base_references = read_references(change.table, change.before)
         before = distinct(_in_head_names(comparison, reference) for reference in base_references)
         after = distinct(read_references(change.table, change.after))
@@ -174,7 +169,7 @@ def distinct(references: Iterable[Reference]) -> list[Reference]:
 
 def read_references(table: str, hint: Any) -> list[Reference]:
     """Return the references that a table declares."""
-    references: list[Mapping[str, Any]] = [] if hint is ABSENT or not hint else hint
+    references: list[Mapping[str, Any]] = [] if hint is changes.ABSENT or not hint else hint
     return [
         Reference(
             table,
@@ -190,7 +185,7 @@ def read_references(table: str, hint: Any) -> list[Reference]:
 
 def _in_head_names(comparison: Comparison, reference: Reference) -> Reference:
     """Return a reference of the base schema by the names of the head schema."""
-    tables = {change.before: change.after for change in comparison.of(TableRenamed)}
+    tables = {change.before: change.after for change in comparison.of(changes.TableRenamed)}
     columns, target = comparison.head_columns, tables.get(reference.target, reference.target)
     return replace(
         reference,
@@ -254,7 +249,7 @@ _KEYS: Final = (("primary_key", "primary key"), ("merge_key", "merge key"))
 def find_key_reordered(comparison: Comparison) -> Matches:
     """Yield each composite key whose columns are the same in another order."""
     for hint, name in _KEYS:
-        for change in comparison.of(ColumnsReordered):
+        for change in comparison.of(changes.ColumnsReordered):
             before, after = _sides(comparison, change.table, hint)
             if before != after and set(before) == set(after):
                 sentence = f"the {name} of {full_name(change.table)} is reordered to {key(after)}"
@@ -388,7 +383,7 @@ _ROLES: Final[Mapping[str, str]] = {
 }
 
 
-def _role_phrase(change: ColumnPropertyChanged) -> str:
+def _role_phrase(change: changes.ColumnPropertyChanged) -> str:
     role = _ROLES[change.name]
     if is_unset(change.after):
         return f"is no longer {role}"
@@ -413,7 +408,7 @@ K511 = Rule(
 
 def find_root_key_added(comparison: Comparison) -> Matches:
     """Yield each root key that is new in a nested table with rows, and may not be null."""
-    for change in comparison.of(ColumnAdded):
+    for change in comparison.of(changes.ColumnAdded):
         base, column = comparison.base_table(change.table), change.column
         is_root_key = bool(column.properties.get("root_key")) or column.name.casefold() == "_dlt_root_id"
         if base and base.is_nested and not base.is_new and is_root_key and not column.nullable:

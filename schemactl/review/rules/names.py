@@ -11,14 +11,7 @@ from schemactl.grouping import group_by
 from schemactl.review.hints import is_unset, max_nesting
 from schemactl.review.rule import BREAKS_ALL, Comparison, Direction, Impact, Match, Matches, Rule, Severity
 from schemactl.review.wording import from_to, full_name, listed, plain
-from schemactl.schema.changes import (
-    ColumnAdded,
-    ColumnRenamed,
-    NormalizerChanged,
-    TableAdded,
-    TablePropertyChanged,
-    TableRenamed,
-)
+from schemactl.schema import changes
 from schemactl.schema.collisions import BLANK, find_collisions
 from schemactl.schema.naming import Naming, convention_name, load_naming
 from schemactl.schema.settings import DEFAULT_NAMING
@@ -32,7 +25,7 @@ def _naming_change(comparison: Comparison) -> Iterator[tuple[str, str, Naming | 
 
     dlt has several references of one convention.
     """
-    for change in comparison.of(NormalizerChanged, "names"):
+    for change in comparison.of(changes.NormalizerChanged, "names"):
         before, after = (str(plain(convention) or DEFAULT_NAMING) for convention in (change.before, change.after))
         if convention_name(before) != convention_name(after):
             try:
@@ -103,7 +96,7 @@ _GUARD: Final = "allow_identifier_change_on_table_with_data"
 
 def find_name_guard_off(comparison: Comparison) -> Matches:
     """Yield the flag if it is newly set."""
-    for change in comparison.of(NormalizerChanged, _GUARD):
+    for change in comparison.of(changes.NormalizerChanged, _GUARD):
         if is_unset(change.before) and not is_unset(change.after):
             yield Match.of(change, f"`{_GUARD}` is set: tables with data may get other names")
 
@@ -125,13 +118,13 @@ _BREAKS_PATHS = "use_break_path_on_normalize"
 
 def find_nesting_changed(comparison: Comparison) -> Matches:
     """Yield each changed option of the JSON normalizer, for the schema and for single tables."""
-    for change in comparison.of(NormalizerChanged):
+    for change in comparison.of(changes.NormalizerChanged):
         if change.name == "json":
             yield from _normalizer_options(comparison, change)
         elif change.name == _BREAKS_PATHS and _breaks_paths(change.before) != _breaks_paths(change.after):
             phrase = "is now kept as a separator" if _breaks_paths(change.after) else "now becomes `_`"
             yield Match.of(change, f"`__` in keys of the data {phrase}: such columns and tables get other names")
-    for of_table in comparison.of(TablePropertyChanged, "x-normalizer"):
+    for of_table in comparison.of(changes.TablePropertyChanged, "x-normalizer"):
         table, before, after = of_table.table, max_nesting(of_table.before), max_nesting(of_table.after)
         if before != after:
             sentence = f"`max_nesting` of {full_name(table)} changes {from_to(before, after)}"
@@ -139,7 +132,7 @@ def find_nesting_changed(comparison: Comparison) -> Matches:
             yield Match(sentence=sentence, table=table, keys=keys, before=before, after=after)
 
 
-def _normalizer_options(comparison: Comparison, change: NormalizerChanged) -> Matches:
+def _normalizer_options(comparison: Comparison, change: changes.NormalizerChanged) -> Matches:
     before, after = ((plain(normalizer) or {}).get("config") or {} for normalizer in (change.before, change.after))
     path = ("normalizers", "json", "config")
     for name in {**before, **after}:
@@ -235,7 +228,7 @@ M905 = Rule(
 
 def find_json_normalizer_changed(comparison: Comparison) -> Matches:
     """Yield the change of the JSON normalizer's module."""
-    for change in comparison.of(NormalizerChanged, "json"):
+    for change in comparison.of(changes.NormalizerChanged, "json"):
         before, after = _normalizer_module(change.before), _normalizer_module(change.after)
         if before != after:
             sentence = f"the JSON normalizer changes from `{before}` to `{after}`"
@@ -310,12 +303,12 @@ RESERVED_WORDS: Final[Mapping[str, frozenset[str]]] = {
 
 def _newly_named(comparison: Comparison) -> Iterator[tuple[str, str | None]]:
     """Yield the new and renamed tables, then the new and renamed columns, including all columns of new tables."""
-    yield from ((added.table.name, None) for added in comparison.of(TableAdded))
-    yield from ((renamed.after, None) for renamed in comparison.of(TableRenamed))
-    for of_table in comparison.of(TableAdded):
+    yield from ((added.table.name, None) for added in comparison.of(changes.TableAdded))
+    yield from ((renamed.after, None) for renamed in comparison.of(changes.TableRenamed))
+    for of_table in comparison.of(changes.TableAdded):
         yield from ((of_table.table.name, column) for column in of_table.table.columns)
-    yield from ((change.table, change.column.name) for change in comparison.of(ColumnAdded))
-    yield from ((change.table, change.after) for change in comparison.of(ColumnRenamed))
+    yield from ((change.table, change.column.name) for change in comparison.of(changes.ColumnAdded))
+    yield from ((change.table, change.after) for change in comparison.of(changes.ColumnRenamed))
 
 
 def find_reserved_word(comparison: Comparison) -> Matches:
