@@ -64,8 +64,8 @@ def print_applied(report: reports.ApplyReport, look: Look) -> str:
             state = f"has {escape(target.name)} version {target.version}, hash {target.version_hash}"
             lines = print_line(f"{action}: {_address(plan.place)}, {state}", look, _GOOD)
             if report.copy is not None:
-                kept = "A copy from before the run is kept until `schemactl migrate clean`"
-                lines += print_line(f"{kept}: {escape(report.copy)}", look)
+                advice = "A copy from before the run is kept until `schemactl migrate clean`"
+                lines += print_line(f"{advice}: {escape(report.copy)}", look)
             return lines
         case reports.Outcome.NOTHING:
             return print_plan(plan, look)
@@ -111,8 +111,8 @@ def _ledger(report: reports.PlanReport) -> Iterator[RenderableType]:
     """Yield an unfinished earlier run of the ledger, and whether the ledger names the schema."""
     if report.done is not None:
         remaining = len(report.plan.steps) - report.done
-        left = f"{remaining:,} {'is' if remaining == 1 else 'are'} left"
-        yield warning("unfinished", f"an earlier run completed {report.done:,} of these steps; {left}")
+        remainder = f"{remaining:,} {'is' if remaining == 1 else 'are'} left"
+        yield warning("unfinished", f"an earlier run completed {report.done:,} of these steps; {remainder}")
     if not report.plan.steps and not report.is_recorded:
         yield Text("The destination's ledger does not have this schema yet; `apply` records it.", style=FAINT)
 

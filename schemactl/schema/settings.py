@@ -39,8 +39,8 @@ class Pattern:
         """Return whether the pattern matches somewhere in a name."""
         if self._is_quick and len(name) <= _LONGEST_QUICK:
             return self._regex.search(name) is not None
-        shown = name if len(name) <= 80 else f"{name[:80]}…"
-        message = f"the pattern `{self.text}` takes too long to match `{shown}`"
+        short_name = name if len(name) <= 80 else f"{name[:80]}…"
+        message = f"the pattern `{self.text}` takes too long to match `{short_name}`"
         hint = "a repetition of repetitions, as in `(a+)+$`, tries every way to part the name: write `a+$`"
         with time_limit(LIMIT_SECONDS, partial(InputError, message, hint=hint), of_processor=True):
             return self._regex.search(name) is not None

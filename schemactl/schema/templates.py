@@ -41,9 +41,9 @@ def new_schema(name: str, naming: str = DEFAULT_NAMING, normalizer: str = RELATI
     tables = []
     for table in (version_table(), loads_table()):
         columns = {convention.normalize_path(key): column for key, column in table.columns.items()}
-        named = {key: replace(column, name=key) for key, column in columns.items()}
+        columns = {key: replace(column, name=key) for key, column in columns.items()}
         # ``resource`` keeps the source's name (docs/dlt.md §4.3).
-        tables.append(Table(convention.normalize_tables_path(table.name), named, table.properties))
+        tables.append(Table(convention.normalize_tables_path(table.name), columns, table.properties))
     return Schema(
         name=name,
         tables={table.name: table for table in tables},

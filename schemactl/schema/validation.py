@@ -339,10 +339,10 @@ _promotion_entities = record(
 
 def _find_contract(value: Any, keys: Keys) -> Iterator[Finding]:
     modes = {(*keys, entity): mode for entity, mode in value.items()} if isinstance(value, Mapping) else {keys: value}
-    promoting = {place: mode for place, mode in modes.items() if mode in (Promotion.PROMOTE, Promotion.PROMOTE_TEXT)}
-    for place, mode in promoting.items():
-        message = f"{_named(place)} is `{mode}`, which dlt refuses"
-        yield Finding(place, message, f"write `{PROMOTION_HINT}: {{data_type: {mode}}}` next to `{CONTRACT}`")
+    promoting = {path: mode for path, mode in modes.items() if mode in (Promotion.PROMOTE, Promotion.PROMOTE_TEXT)}
+    for path, mode in promoting.items():
+        message = f"{_named(path)} is `{mode}`, which dlt refuses"
+        yield Finding(path, message, f"write `{PROMOTION_HINT}: {{data_type: {mode}}}` next to `{CONTRACT}`")
     if isinstance(value, Mapping):
         checked = {entity: mode for entity, mode in value.items() if (*keys, entity) not in promoting}
         yield from _contract_entities.find(checked, keys)

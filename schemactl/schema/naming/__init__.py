@@ -206,8 +206,8 @@ def _with_our_errors(method: Callable[..., Any]) -> Callable[..., Any]:
             return method(*names)
         # what dlt's base class raises: blank names and bad Unicode, no room for the tag
         except (ValueError, AssertionError) as error:
-            refused = backquoted(names)
-            raise InputError(f"the naming convention fails for {refused}: {error or type(error).__name__}") from error
+            subject, reason = backquoted(names), error or type(error).__name__
+            raise InputError(f"the naming convention fails for {subject}: {reason}") from error
 
     return call
 
