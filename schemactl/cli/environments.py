@@ -17,7 +17,7 @@ from schemactl.cli import settings
 from schemactl.cli.declarations import VARIABLE_PREFIX, option_specs
 from schemactl.cli.options import CommonOptions
 from schemactl.cli.settings import DESTINATIONS, Call, SettingsFile, Surroundings, configured_value, read_flag
-from schemactl.errors import InputError, Location
+from schemactl.errors import InputError
 
 _Resolved = TypeVar("_Resolved", bound=CommonOptions)
 
@@ -65,29 +65,13 @@ def _address(name: str, settings_table: Mapping[str, Any], file: SettingsFile, e
     address = settings_table.get("address")
     variable = str(settings_table.get("address-env") or f"{VARIABLE_PREFIX}TO_{re.sub('[^A-Z0-9]', '_', name.upper())}")
     if address is None:
-        return address_in(variable, environ, f"`{name}`", "a destination address", location)
+        return settings.address_in(variable, environ, f"`{name}`", "a destination address", location)
     if not isinstance(address, str):
         raise InputError(f"the address of `{name}` must be a string", at=location)
     if file.path.name != settings.OWN_FILE_NAME and not settings.LOCAL_ADDRESS.fullmatch(address):
         message = f"the address of `{name}` names a server, which a repository file cannot set"
         hint = f'set the address in an environment variable: `address-env = "{variable}"`'
         raise InputError(message, at=location, hint=hint)
-    return address
-
-
-def address_in(
-    variable: str, environ: Mapping[str, str], owner: str, kind: str, location: Location | None = None
-) -> str:
-    """Return the address in an environment variable; messages say whose address it is, and of which kind."""
-    from schemactl.destinations import find_address
-
-    address = environ.get(variable)
-    if not address:
-        message = f"environment variable `{variable}`, the address of {owner}, is not set"
-        raise InputError(message, at=location, hint=f"`export {variable}=postgresql://USER@HOST/DATABASE`")
-    if find_address(address) is None:
-        # It may be a secret of another kind, that a file wants to see printed.
-        raise InputError(f"`{variable}` is not {kind}", at=location)
     return address
 
 

@@ -12,8 +12,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from schemactl.cli.declarations import SettingsTable
-from schemactl.cli.environments import address_in
-from schemactl.cli.settings import LOCAL_ADDRESS
+from schemactl.cli.settings import LOCAL_ADDRESS, address_in
 from schemactl.errors import InputError, nearest_or_all
 from schemactl.flows.reader_sources import ReaderSource, make_reader_source
 from schemactl.readers import READER_KINDS

@@ -349,6 +349,22 @@ def read_flag(value: Any, origin: str, location: Location | None) -> bool:
     raise InputError(f"`{value}` is not a value of {origin}", at=location, hint="use `true` or `false`")
 
 
+def address_in(
+    variable: str, environ: Mapping[str, str], owner: str, kind: str, location: Location | None = None
+) -> str:
+    """Return the address in an environment variable; messages say whose address it is, and of which kind."""
+    from schemactl.destinations import find_address
+
+    address = environ.get(variable)
+    if not address:
+        message = f"environment variable `{variable}`, the address of {owner}, is not set"
+        raise InputError(message, at=location, hint=f"`export {variable}=postgresql://USER@HOST/DATABASE`")
+    if find_address(address) is None:
+        # It may be a secret of another kind, that a file wants to see printed.
+        raise InputError(f"`{variable}` is not {kind}", at=location)
+    return address
+
+
 def is_true(text: str) -> bool:
     """Return whether a text means true, in one of the spellings that environment variables use."""
     return text.strip().lower() in TRUE
