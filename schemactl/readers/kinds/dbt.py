@@ -13,11 +13,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Final
 
 from schemactl.errors import CommandWarning, InputError, Location
+from schemactl.readers.dbt_lines import map_lines
 from schemactl.readers.dbt_tests import quote_name, sql_of_test, tested_node
 from schemactl.readers.dbt_texts import (
     TEMPLATE_LINE,
@@ -29,7 +30,6 @@ from schemactl.readers.dbt_texts import (
 from schemactl.readers.passed_columns import Passage, Reading, follow_columns
 from schemactl.readers.sql_texts import SqlText, read_sql, read_uses, readership_of
 from schemactl.readers.tables import ReadTables
-from schemactl.readers.templates import fill_in
 from schemactl.review.readers import Blindness, Clause, Reader, Readership, Use, merge
 from schemactl.schema.wording import counted
 from schemactl.store.file_trees import FileTree
@@ -343,12 +343,12 @@ class _Project:
         ]
         if missing:
             readership = merge((readership, _blind(reader, "compiled SQL that does not name the source", missing)))
-        # Line numbers refer to the compiled text; the file has the same ones unless filling in moves lines.
-        compiled = node.get("compiled_code")
-        is_sql_file = reader.location is not None and reader.location.path.endswith(".sql")
-        if is_sql_file and compiled and fill_in(str(node.get("raw_code") or ""))[0].count("\n") == compiled.count("\n"):
-            return readership
-        return _without_lines(readership)
+        compiled, raw_code = node.get("compiled_code"), node.get("raw_code")
+        if TEMPLATE_LINE in node:
+            return readership  # a text that was filled in has the lines of its file
+        if reader.location is None or not reader.location.path.endswith(".sql") or not isinstance(raw_code, str):
+            return _without_lines(readership)
+        return _with_lines(readership, map_lines(raw_code, str(compiled)))
 
     def _reader_of(self, node: Mapping[str, Any]) -> Reader:
         kind = str(node.get("resource_type") or "node").replace("_", " ")
@@ -443,6 +443,24 @@ def _without_stars(readership: Readership) -> Readership:
     """Return the uses of a test, whose rows are only counted: nobody reads the columns of its ``select *``."""
     uses = (use for use in readership.uses if use.clause is not Clause.STAR or use.is_positional)
     return replace(readership, uses=tuple(uses))
+
+
+def _with_lines(readership: Readership, lines: Mapping[int, int]) -> Readership:
+    """Return uses whose lines are those of the file, by the lines of the compiled SQL."""
+
+    @cache
+    def locate(location: Location | None, reader: Reader) -> Location | None:
+        if location is None or location.line is None:
+            return location
+        return replace(location, line=lines[location.line]) if location.line in lines else reader.location
+
+    return replace(
+        readership,
+        uses=tuple(dict.fromkeys(use._replace(location=locate(use.location, use.reader)) for use in readership.uses)),
+        blind=tuple(
+            dict.fromkeys(replace(item, location=locate(item.location, item.reader)) for item in readership.blind)
+        ),
+    )
 
 
 def _without_lines(readership: Readership) -> Readership:
