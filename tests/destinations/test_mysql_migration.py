@@ -6,6 +6,7 @@ import subprocess
 import sys
 from contextlib import nullcontext
 from datetime import date
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 from migrated_datasets import column, put, schema_of
 from mysql_database import ask, run
 
+from schemactl.destinations.mysql import migration as mysql_migration
 from schemactl.destinations.mysql.session import MySqlSession
 from schemactl.errors import DestinationError
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
@@ -23,6 +25,7 @@ from schemactl.flows.migrate.script import render_for
 from schemactl.migration import effects
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.reports import Outcome
+from schemactl.migration.statements import Retype
 from schemactl.migration.steps import (
     Backfill,
     ChangeType,
@@ -162,6 +165,32 @@ def test_a_decimal_without_a_scale_has_no_decimal_places(url: str) -> None:
     assert counted.count == 1
 
 
+def test_integers_that_become_wider_are_not_read(url: str) -> None:
+    before = schema_of(ID, column("share", "bigint"), column("price", "bigint"))
+    after = schema_of(ID, column("share", "double"), column("price", "decimal"), before=before)
+    assert apply(url, before).outcome is Outcome.DONE
+    run(url, f"insert into sales.orders values (1, {2**53}, {2**63 - 1}), (2, {-(2**53)}, {-(2**63)}), (3, null, null)")
+
+    with mysql_migration.connect(url, "shop") as session:
+        for name, data_type in (("share", "double"), ("price", "decimal")):
+            retype = Retype(column(name, "bigint"), column(name, data_type))
+            assert session.odd_values(retype, "sales.orders") == []
+    assert apply(url, after).outcome is Outcome.DONE
+    assert ask(url, "select share, price from sales.orders order by id") == [
+        (2.0**53, Decimal(2**63 - 1)),
+        (-(2.0**53), Decimal(-(2**63))),
+        (None, None),
+    ]
+
+
+def test_an_integer_that_a_double_changes_is_counted(url: str) -> None:
+    before = schema_of(ID, column("share", "bigint"))
+    assert apply(url, before).outcome is Outcome.DONE
+    run(url, f"insert into sales.orders values (1, {2**53 + 1}), (2, {2**53 + 2}), (3, 7)")
+    (counted,) = plan(url, schema_of(ID, column("share", "double"), before=before)).counted
+    assert counted.count == 1
+
+
 def test_a_run_goes_on_where_a_step_failed(filled: str, monkeypatch: pytest.MonkeyPatch) -> None:
     execute = MySqlSession.execute
 
@@ -211,6 +240,7 @@ KILLED = """
 import sys
 sys.path[:0] = {paths!r}
 import os
+from schemactl.destinations.mysql import migration as mysql_migration
 from schemactl.destinations.mysql.session import MySqlSession
 execute, left = MySqlSession.execute, [{left}]
 def dying(self, statement):

@@ -1,6 +1,7 @@
-"""Conversion of stored values: all distinct values go through dlt's coercion, and come back in a table of pairs.
+"""Conversion of stored values: distinct values go through dlt's coercion, and come back in a table of pairs.
 
-MySQL converts the texts of coerced values to a column's type when they are assigned to it, or refuses them.
+Integers that become wider stay as they are. MySQL converts the texts of coerced values to a column's type when they are
+assigned to it, or refuses them.
 """
 
 from __future__ import annotations
@@ -8,7 +9,10 @@ from __future__ import annotations
 from typing import Final
 
 from schemactl.destinations._migration.conversion import FALSE, Converted
+from schemactl.destinations._types import sizes_of
+from schemactl.destinations.mysql.types import column_type
 from schemactl.migration.statements import Retype
+from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, DataType
 
 MAPPING: Final = "`_schemactl_coerced`"
@@ -21,11 +25,26 @@ MAKE_MAPPING: Final = (
 
 
 def convert(retype: Retype, value: str) -> Converted:
-    """Return the conversion of a value by a lookup in the mapping table."""
+    """Return the conversion of a value by a lookup in the mapping table, or by MySQL itself if dlt's gives the same."""
     key = f"UNHEX(SHA2({as_text(value, retype.before)}, 256))"
     stored_value = "UNHEX(m.made)" if retype.after.data_type is DataType.BINARY else "m.made"
     looked_up = f"(SELECT {stored_value} FROM {MAPPING} m WHERE m.given = {key})"
-    return Converted(FALSE, looked_up, looked_up, looked_up)
+    return Converted(_is_sure(retype, value), value, looked_up, looked_up)
+
+
+def _is_sure(retype: Retype, value: str) -> str:
+    """Return the condition that MySQL assigns a value to the new column as dlt coerces it."""
+    match retype.before.data_type, retype.after.data_type:
+        case _ if DATABASE_TYPE in retype.after.properties:
+            return FALSE  # a float or an unsigned number holds fewer values
+        case DataType.BIGINT, DataType.DOUBLE:
+            return f"{value} BETWEEN {-(2**53)} AND {2**53}"
+        case DataType.BIGINT, DataType.DECIMAL | DataType.WEI:
+            precision, scale = sizes_of(column_type(retype.after))
+            limit = 10 ** min(precision - scale, 19) - 1
+            return f"{value} BETWEEN {-limit} AND {limit}"
+        case _:
+            return FALSE
 
 
 def as_text(value: str, column: Column) -> str:

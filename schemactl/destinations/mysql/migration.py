@@ -15,6 +15,7 @@ from functools import partial
 from typing import Final
 
 from schemactl.destinations import Catalogue
+from schemactl.destinations._migration.conversion import FALSE
 from schemactl.destinations._migration.session import MappedMigration, SqlMigration
 from schemactl.destinations._session import Relation
 from schemactl.destinations._sql_bookkeeping import find_migrated
@@ -235,8 +236,9 @@ class MySqlMigration(MappedMigration[MySqlSession]):
     def coerce(self, text: str, retype: Retype) -> str | None:
         return stored_text(self.coerce_text(text, retype), retype.after)
 
-    def odd_condition(self, retype: Retype, name: str, *, is_undone: bool = False) -> str:  # noqa: ARG002
-        return f"{name} IS NOT NULL"
+    def odd_condition(self, retype: Retype, name: str, *, is_undone: bool = False) -> str:
+        is_sure = FALSE if is_undone else convert(retype, name).is_sure
+        return f"{name} IS NOT NULL" if is_sure == FALSE else f"{name} IS NOT NULL AND ({is_sure}) IS NOT TRUE"
 
     def stage_pairs(self, pairs: list[tuple[str, str]]) -> None:
         self.database.execute(f"USE {ENGINE.name(self.dataset)}")
