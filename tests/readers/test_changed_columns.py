@@ -12,7 +12,7 @@ import pytest
 from schemactl.readers.sql_texts import read_sql
 from schemactl.review.readers import Reader
 from schemactl.schema.reader_effects import ReaderEffect
-from tests.readers.test_query_walk import KINDS, TABLES
+from tests.readers.test_query_walk import KINDS, TABLES, cases
 
 Execute = Callable[[str], object]
 
@@ -53,7 +53,11 @@ CHANGES = {
 
 def queries_of(dialect: str) -> list[str]:
     """Return queries of one statement."""
-    kinds = [sql for kind, sql, *_ in KINDS if kind == dialect and sql.startswith(("select", "with", "from", "insert"))]
+    kinds = [
+        sql
+        for kind, sql, *_ in cases(KINDS)
+        if kind == dialect and sql.startswith(("select", "with", "from", "insert"))
+    ]
     return [*kinds, *MORE_QUERIES]
 
 
