@@ -17,23 +17,16 @@ WHEEL = "file:///tmp/schemactl_cli-0.1.0-py3-none-any.whl"
 GIT = "https://example.org/schemactl"
 
 
-@pytest.mark.parametrize(
-    ("direct_url", "expected"),
-    [
-        (None, '"schemactl-cli[duckdb]"'),
-        ({"url": "file:///src/my%20clone", "dir_info": {"editable": True}}, '-e "/src/my clone[duckdb]"'),
-        ({"url": "file:///src/clone", "dir_info": {}}, '"schemactl-cli[duckdb] @ file:///src/clone"'),
-        ({"url": WHEEL, "archive_info": {"hashes": {"sha256": "0"}}}, f'"schemactl-cli[duckdb] @ {WHEEL}"'),
-        (
-            {"url": GIT, "vcs_info": {"vcs": "git", "commit_id": "abc", "requested_revision": "v1"}},
-            f'"schemactl-cli[duckdb] @ git+{GIT}@v1"',
-        ),
-        (
-            {"url": GIT, "vcs_info": {"vcs": "git", "commit_id": "abc"}, "subdirectory": "sub"},
-            f'"schemactl-cli[duckdb] @ git+{GIT}@abc#subdirectory=sub"',
-        ),
-    ],
-)
+@pytest.mark.parametrize(("direct_url", "expected"), [
+    (None, '"schemactl-cli[duckdb]"'),
+    ({"url": "file:///src/my%20clone", "dir_info": {"editable": True}}, '-e "/src/my clone[duckdb]"'),
+    ({"url": "file:///src/clone", "dir_info": {}}, '"schemactl-cli[duckdb] @ file:///src/clone"'),
+    ({"url": WHEEL, "archive_info": {"hashes": {"sha256": "0"}}}, f'"schemactl-cli[duckdb] @ {WHEEL}"'),
+    ({"url": GIT, "vcs_info": {"vcs": "git", "commit_id": "abc", "requested_revision": "v1"}},
+     f'"schemactl-cli[duckdb] @ git+{GIT}@v1"'),
+    ({"url": GIT, "vcs_info": {"vcs": "git", "commit_id": "abc"}, "subdirectory": "sub"},
+     f'"schemactl-cli[duckdb] @ git+{GIT}@abc#subdirectory=sub"'),
+])  # fmt: skip
 def test_copy_is_installed_again_from_where_it_came(direct_url: dict[str, Any] | None, expected: str) -> None:
     assert requirement("duckdb", direct_url) == expected
 

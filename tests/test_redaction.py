@@ -12,51 +12,33 @@ from schemactl.redaction import redact, redact_text, secrets_of
 SECRET = "s3cret"
 
 
-@pytest.mark.parametrize(
-    ("address", "shown"),
-    [
-        ("postgresql://ann:s3cret@db:5432/shop", "postgresql://ann@db:5432/shop"),
-        ("postgres://ann:s3cret/@?#:x@db/shop", "postgres://ann@db/shop"),
-        (" PostgreSQL://ann:s3cret@db/shop", " PostgreSQL://ann@db/shop"),
-        ("mysql+pymysql://ann:s3cret with blanks`@db/shop", "mysql+pymysql://ann@db/shop"),
-        (
-            "postgresql://ann@db/shop?sslpassword=s3cret&dataset=raw",
-            "postgresql://ann@db/shop?sslpassword=***&dataset=raw",
-        ),
-        ("postgresql:ann:s3cret@db/shop", "postgresql:ann@db/shop"),
-        ("ann:s3cret@db/shop", "ann@db/shop"),
-        ("host=db user=ann password='s3cret more'", "host=db user=ann password=***"),
-        ("sc://spark:15002/;user_id=ann@corp;token=s3cret", "sc://spark:15002/;user_id=ann@corp;token=***"),
-        ("jdbc:postgresql://db/shop?user=ann&password=s3cret", "jdbc:postgresql://db/shop?user=ann&password=***"),
-        ("jdbc:sqlserver://db;user=sa;password=s3cret&x", "jdbc:sqlserver://db;user=sa;password=***"),
-        ("s3a://AKIA:s3cret/+x@bucket/path", "s3a://AKIA@bucket/path"),
-        (
-            "https://a.blob.core.windows.net/c/x.csv?sv=1&sig=s3cret",
-            "https://a.blob.core.windows.net/c/x.csv?sv=1&sig=***",
-        ),
-        ("https://b/x?X-Amz-Signature=s3cret&y=1", "https://b/x?X-Amz-Signature=***&y=1"),
-        ("spark.hadoop.fs.s3a.secret.key=s3cret", "spark.hadoop.fs.s3a.secret.key=***"),
-    ],
-)
+@pytest.mark.parametrize(("address", "shown"), [
+    ("postgresql://ann:s3cret@db:5432/shop", "postgresql://ann@db:5432/shop"),
+    ("postgres://ann:s3cret/@?#:x@db/shop", "postgres://ann@db/shop"),
+    (" PostgreSQL://ann:s3cret@db/shop", " PostgreSQL://ann@db/shop"),
+    ("mysql+pymysql://ann:s3cret with blanks`@db/shop", "mysql+pymysql://ann@db/shop"),
+    ("postgresql://ann@db/shop?sslpassword=s3cret&dataset=raw", "postgresql://ann@db/shop?sslpassword=***&dataset=raw"),
+    ("postgresql:ann:s3cret@db/shop", "postgresql:ann@db/shop"),
+    ("ann:s3cret@db/shop", "ann@db/shop"),
+    ("host=db user=ann password='s3cret more'", "host=db user=ann password=***"),
+    ("sc://spark:15002/;user_id=ann@corp;token=s3cret", "sc://spark:15002/;user_id=ann@corp;token=***"),
+    ("jdbc:postgresql://db/shop?user=ann&password=s3cret", "jdbc:postgresql://db/shop?user=ann&password=***"),
+    ("jdbc:sqlserver://db;user=sa;password=s3cret&x", "jdbc:sqlserver://db;user=sa;password=***"),
+    ("s3a://AKIA:s3cret/+x@bucket/path", "s3a://AKIA@bucket/path"),
+    ("https://a.blob.core.windows.net/c/x.csv?sv=1&sig=s3cret", "https://a.blob.core.windows.net/c/x.csv?sv=1&sig=***"),
+    ("https://b/x?X-Amz-Signature=s3cret&y=1", "https://b/x?X-Amz-Signature=***&y=1"),
+    ("spark.hadoop.fs.s3a.secret.key=s3cret", "spark.hadoop.fs.s3a.secret.key=***"),
+])  # fmt: skip
 def test_address_is_shown_without_its_secrets(address: str, shown: str) -> None:
     assert redact(address) == shown
     assert SECRET not in str(InputError(f"cannot read {redact(address)}"))
     assert any(SECRET in found for found in secrets_of(address)) or "ann:s3" in address
 
 
-@pytest.mark.parametrize(
-    "address",
-    [
-        "git:main@{1}",
-        "git:HEAD:schemas@2",
-        "duckdb:///a/b@c:d.duckdb",
-        "parquet:folder@v1",
-        "hdfs://namenode:8020/data/x@y.json",
-        "sc://spark:15002/;user_id=ann@corp",
-        "shop",
-        "warehouse?dataset=raw",
-    ],
-)
+@pytest.mark.parametrize("address", [
+    "git:main@{1}", "git:HEAD:schemas@2", "duckdb:///a/b@c:d.duckdb", "parquet:folder@v1",
+    "hdfs://namenode:8020/data/x@y.json", "sc://spark:15002/;user_id=ann@corp", "shop", "warehouse?dataset=raw",
+])  # fmt: skip
 def test_address_without_secrets_stays(address: str) -> None:
     assert redact(address) == address
     assert not secrets_of(address)

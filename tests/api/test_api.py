@@ -398,19 +398,13 @@ def failing_query() -> object:
     return duckdb.sql("SELECT ('a' || range)::INTEGER AS n FROM range(3)")
 
 
-@pytest.mark.parametrize(
-    ("frame", "message"),
-    [
-        (mixed_frame, "cannot be read: Could not convert 'x' .*; Conversion failed for column note with type object$"),
-        (frame_with_two_columns_of_a_name, "cannot be read: Duplicate column names found"),
-        (arrow_with_two_columns_of_a_name, "has several columns `a`"),
-        (
-            intervals,
-            "column `wait` of the data frame has a type that Parquet does not support: `month_day_nano_interval`",
-        ),
-        (failing_query, "cannot be read: Conversion Error: Could not convert string 'a0' to INT32$"),
-    ],
-)
+@pytest.mark.parametrize(("frame", "message"), [
+    (mixed_frame, "cannot be read: Could not convert 'x' .*; Conversion failed for column note with type object$"),
+    (frame_with_two_columns_of_a_name, "cannot be read: Duplicate column names found"),
+    (arrow_with_two_columns_of_a_name, "has several columns `a`"),
+    (intervals, "column `wait` of the data frame has a type that Parquet does not support: `month_day_nano_interval`"),
+    (failing_query, "cannot be read: Conversion Error: Could not convert string 'a0' to INT32$"),
+])  # fmt: skip
 def test_data_frames_that_cannot_be_read_are_errors_of_the_call(frame: Callable[[], Any], message: str) -> None:
     with pytest.raises(InputError, match=message) as caught:
         infer(frame(), "shop", dry_run=True)

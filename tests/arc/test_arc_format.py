@@ -20,47 +20,23 @@ from schemactl.schema.types import Column, Schema, Table
 
 CUSTOMER = [
     {"id": "1", "name": "Customer Id", "type": "long", "nullable": False, "trim": True},
-    {
-        "name": "born",
-        "description": "Birth date",
-        "type": "date",
-        "nullable": True,
-        "nullableValues": ["", "N/A"],
-        "nullReplacementValue": "1970-01-01",
-        "formatters": ["uuuu-MM-dd", "ddMMMuuuu"],
-        "caseSensitive": True,
-        "metadata": {"pii": True, "tags": ["a", "b"], "owner": {"team": "crm"}},
-    },
+    {"name": "born", "description": "Birth date", "type": "date", "nullable": True, "nullableValues": ["", "N/A"],
+     "nullReplacementValue": "1970-01-01", "formatters": ["uuuu-MM-dd", "ddMMMuuuu"], "caseSensitive": True,
+     "metadata": {"pii": True, "tags": ["a", "b"], "owner": {"team": "crm"}}},
     {"name": "flag", "type": "boolean", "nullable": True, "trueValues": ["Y"], "falseValues": ["N"]},
     {"name": "amount", "type": "decimal", "nullable": True, "precision": 10, "scale": 2, "formatters": ["#,##0.##"]},
     {"name": "photo", "type": "binary", "nullable": True, "encoding": "hexadecimal"},
     {"name": "code", "type": "string", "nullable": True, "minLength": 2, "maxLength": 4, "regex": "[A-Z]+"},
     {"name": "opens", "type": "time", "nullable": True, "formatters": ["HH:mm"]},
-    {
-        "name": "seen",
-        "type": "timestamp",
-        "nullable": True,
-        "formatters": ["dd/MM/uuuu"],
-        "timezoneId": "Australia/Sydney",
-        "time": {"hour": 23, "minute": 59, "second": 59, "nano": 0},
-    },
+    {"name": "seen", "type": "timestamp", "nullable": True, "formatters": ["dd/MM/uuuu"],
+     "timezoneId": "Australia/Sydney", "time": {"hour": 23, "minute": 59, "second": 59, "nano": 0}},
     {"name": "count", "type": "integer", "nullable": True},
     {"name": "ratio", "type": "double", "nullable": True},
-    {
-        "name": "address",
-        "type": "struct",
-        "nullable": True,
-        "fields": [
-            {"name": "street", "type": "string", "nullable": True},
-            {
-                "name": "lines",
-                "type": "array",
-                "nullable": True,
-                "elementType": {"name": "e", "type": "long", "nullable": True},
-            },
-        ],
-    },
-]
+    {"name": "address", "type": "struct", "nullable": True,
+     "fields": [{"name": "street", "type": "string", "nullable": True},
+         {"name": "lines", "type": "array", "nullable": True,
+          "elementType": {"name": "e", "type": "long", "nullable": True}}]},
+]  # fmt: skip
 
 
 def schema_of(*columns: Column) -> Schema:

@@ -147,20 +147,10 @@ def test_the_home_page_leads_to_every_guide() -> None:
 
 
 BLOCKS = {
-    "README.md": 2,
-    "docs/README.md": 1,
-    "docs/start-project.md": 1,
-    "docs/quickstart.md": 4,
-    "docs/csv.md": 4,
-    "docs/api-pages.md": 3,
-    "docs/change-columns.md": 8,
-    "docs/two-branches.md": 4,
-    "docs/readers.md": 6,
-    "docs/start-dlt.md": 8,
-    "docs/start-database.md": 7,
-    "docs/upgrade.md": 3,
-    "docs/many-calls.md": 3,
-}
+    "README.md": 2, "docs/README.md": 1, "docs/start-project.md": 1, "docs/quickstart.md": 4, "docs/csv.md": 4,
+    "docs/api-pages.md": 3, "docs/change-columns.md": 8, "docs/two-branches.md": 4, "docs/readers.md": 6,
+    "docs/start-dlt.md": 8, "docs/start-database.md": 7, "docs/upgrade.md": 3, "docs/many-calls.md": 3,
+}  # fmt: skip
 """The number of commands that each page runs."""
 
 

@@ -44,15 +44,9 @@ def complete(commands: Commands) -> Callable[[str], list[str]]:
     return answers
 
 
-@pytest.mark.parametrize(
-    ("shell", "script"),
-    [
-        ("bash", "schemactl.bash"),
-        ("zsh", "_schemactl"),
-        ("fish", "schemactl.fish"),
-        ("powershell", "schemactl.ps1"),
-    ],
-)
+@pytest.mark.parametrize(("shell", "script"), [
+    ("bash", "schemactl.bash"), ("zsh", "_schemactl"), ("fish", "schemactl.fish"), ("powershell", "schemactl.ps1"),
+])  # fmt: skip
 def test_shipped_script_is_current(shell: str, script: str) -> None:
     current = schemactl(_SCHEMACTL_COMPLETE=f"source_{shell}").strip("\n")
 

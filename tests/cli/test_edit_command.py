@@ -93,21 +93,15 @@ def test_comments_stay_and_the_hash_is_that_of_the_content(capsys: pytest.Captur
     assert IMPORT.read_text() == text
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (["edit", "shop"], "no changes given"),
-        (["edit", "shop", "--column", "id:bigin"], "did you mean `bigint`?"),
-        (["edit", "shop", "--column", "id:bigint"], "there is no schema `shop`"),
-        (["edit", "shop", "--column", "id:bigint", "--naming", "direct"], "cannot be combined with other changes"),
-        (["edit", "shop", "--naming", "direct"], "there is no schema `shop`"),
-        (
-            ["edit", "shop", "--table", "t", "--column", "a:text", "--contract", "columns=freze"],
-            "did you mean `freeze`?",
-        ),
-        (["edit", "no-name", "--table", "t", "--column", "a:text"], "cannot name a schema"),
-    ],
-)
+@pytest.mark.parametrize(("call", "message"), [
+    (["edit", "shop"], "no changes given"),
+    (["edit", "shop", "--column", "id:bigin"], "did you mean `bigint`?"),
+    (["edit", "shop", "--column", "id:bigint"], "there is no schema `shop`"),
+    (["edit", "shop", "--column", "id:bigint", "--naming", "direct"], "cannot be combined with other changes"),
+    (["edit", "shop", "--naming", "direct"], "there is no schema `shop`"),
+    (["edit", "shop", "--table", "t", "--column", "a:text", "--contract", "columns=freze"], "did you mean `freeze`?"),
+    (["edit", "no-name", "--table", "t", "--column", "a:text"], "cannot name a schema"),
+])  # fmt: skip
 def test_a_wrong_call_is_reported_and_writes_nothing(call: list[str], message: str, capsys: pytest.CaptureFixture[str]):
     assert run(call) == 2
     assert message in capsys.readouterr().err

@@ -110,21 +110,15 @@ def test_a_type_can_be_chosen_in_the_same_call() -> None:
     assert types("orders__items") == {"size": "decimal"}
 
 
-@pytest.mark.parametrize(
-    ("options", "message", "hint"),
-    [
-        (["--fold", "orders.score"], "`orders.score` is not a variant column", "`score__v_double` of `score`"),
-        (["--fold", "orders.score__v_dbl"], "no column `score__v_dbl`", "did you mean `score__v_double`?"),
-        (["--fold", "order.score__v_double"], "no table `order`", "did you mean `orders`?"),
-        (["--fold", "orders.score__v_double"], "has a variant", "`--fold orders.score__v_double__v_text`"),
-        (["--fold-all", "--table", "order"], "there is no table `order`", "did you mean `orders`?"),
-        (
-            ["--fold", "orders.paid__v_timestamp", "--drop", "orders.paid__v_timestamp"],
-            "is folded and changed",
-            "fold it, or change it",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("options", "message", "hint"), [
+    (["--fold", "orders.score"], "`orders.score` is not a variant column", "`score__v_double` of `score`"),
+    (["--fold", "orders.score__v_dbl"], "no column `score__v_dbl`", "did you mean `score__v_double`?"),
+    (["--fold", "order.score__v_double"], "no table `order`", "did you mean `orders`?"),
+    (["--fold", "orders.score__v_double"], "has a variant", "`--fold orders.score__v_double__v_text`"),
+    (["--fold-all", "--table", "order"], "there is no table `order`", "did you mean `orders`?"),
+    (["--fold", "orders.paid__v_timestamp", "--drop", "orders.paid__v_timestamp"], "is folded and changed",
+     "fold it, or change it"),
+])  # fmt: skip
 def test_wrong_folds_are_refused(
     options: list[str], message: str, hint: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -34,16 +34,9 @@ EVIL = "open('pwned', 'w').close(); raise SystemExit(0)\n"
 STORED = dlt.write(BASE, SCHEMA)
 
 NAMES = [
-    "evil",
-    "evil.NamingConvention",
-    "numpy.f2py.__main__",
-    "os",
-    "antigravity",
-    "../evil",
-    "\n::error ::x",
-    "",
+    "evil", "evil.NamingConvention", "numpy.f2py.__main__", "os", "antigravity", "../evil", "\n::error ::x", "",
     "💣" * 3000,
-]
+]  # fmt: skip
 """What stands where a schema names a module, a table, a column, a pattern."""
 
 PARTS = [
@@ -119,23 +112,10 @@ def _watch(event: str, arguments: tuple[Any, ...]) -> None:
 
 
 _WATCHED = {
-    "os.listdir",
-    "os.scandir",
-    "os.truncate",
-    "os.link",
-    "os.symlink",
-    "os.chmod",
-    "shutil.rmtree",
-    "subprocess.Popen",
-    "os.system",
-    "os.exec",
-    "os.posix_spawn",
-    "socket.connect",
-    "open",
-    "os.remove",
-    "os.rename",
+    "os.listdir", "os.scandir", "os.truncate", "os.link", "os.symlink", "os.chmod", "shutil.rmtree",
+    "subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "socket.connect", "open", "os.remove", "os.rename",
     "os.mkdir",
-}
+}  # fmt: skip
 
 
 READS = ("open", "os.listdir", "os.scandir")
@@ -229,38 +209,15 @@ def is_readable(path: Path) -> bool:
 
 OUTSIDE = ("outside", "outside/schemas", "outside/secret", "outside/new")
 INSIDE = (
-    "schemas",
-    "schemas/export",
-    "schemas/import",
-    SCHEMA,
-    "schemas/import/shop.schema.yaml",
-    "schemas/export/shop.lineage.json",
-    "schemas/.schemactl",
-    "schemas/.schemactl/lock",
-    "schemas/.schemactl/.gitignore",
-    "docs",
-    "docs/schemas",
-    "schemactl.toml",
-    "pyproject.toml",
-    "migrations",
-    "migrations/0001_create_orders.json",
-    "migrations/schemactl.sum",
-    "out",
-    "out/report",
-    "shop.duckdb",
+    "schemas", "schemas/export", "schemas/import", SCHEMA, "schemas/import/shop.schema.yaml",
+    "schemas/export/shop.lineage.json", "schemas/.schemactl", "schemas/.schemactl/lock",
+    "schemas/.schemactl/.gitignore", "docs", "docs/schemas", "schemactl.toml", "pyproject.toml", "migrations",
+    "migrations/0001_create_orders.json", "migrations/schemactl.sum", "out", "out/report", "shop.duckdb",
     ".gitattributes",
-)
+)  # fmt: skip
 SPECIAL = (
-    "/dev/zero",
-    "/dev/full",
-    "/proc/self/environ",
-    "/",
-    "pipe",
-    ".git",
-    ".git/config",
-    ".git/hooks/post-checkout",
-    ".",
-)
+    "/dev/zero", "/dev/full", "/proc/self/environ", "/", "pipe", ".git", ".git/config", ".git/hooks/post-checkout", ".",
+)  # fmt: skip
 SETTINGS = st.one_of(
     st.sampled_from(
         [

@@ -34,19 +34,14 @@ def settings(work: Path, text: str, name: str = "schemactl.toml") -> None:
     (work / name).write_text(text)
 
 
-@pytest.mark.parametrize(
-    ("text", "reported"),
-    [
-        ('[diff]\nfail-on = "never"\n', "`fail-on` changes to `never` with the merge; this review uses `error`"),
-        ('[diff]\ncompat = "none"\n', "`compat` changes to `none` with the merge; this review uses `full`"),
-        ('[diff.severity]\nC204 = "none"\nP001 = "none"\n', "`severity` changes to `C204=none`, `P001=none`"),
-        (
-            '[[diff.silence]]\nrule = "C204"\nreason = "x"\n[[diff.silence]]\nrule = "P001"\nreason = "x"\n',
-            "`silence` changes to `C204`, `P001`",
-        ),
-        ('schemas = "decoy"\n', "`schemas` changes to `decoy` with the merge; this review uses `schemas`"),
-    ],
-)
+@pytest.mark.parametrize(("text", "reported"), [
+    ('[diff]\nfail-on = "never"\n', "`fail-on` changes to `never` with the merge; this review uses `error`"),
+    ('[diff]\ncompat = "none"\n', "`compat` changes to `none` with the merge; this review uses `full`"),
+    ('[diff.severity]\nC204 = "none"\nP001 = "none"\n', "`severity` changes to `C204=none`, `P001=none`"),
+    ('[[diff.silence]]\nrule = "C204"\nreason = "x"\n[[diff.silence]]\nrule = "P001"\nreason = "x"\n',
+     "`silence` changes to `C204`, `P001`"),
+    ('schemas = "decoy"\n', "`schemas` changes to `decoy` with the merge; this review uses `schemas`"),
+])  # fmt: skip
 @pytest.mark.parametrize("head", [(), ("git:change",)])
 def test_settings_of_the_head_do_not_decide(
     work: Path, capsys: pytest.CaptureFixture[str], text: str, reported: str, head: tuple[str, ...]

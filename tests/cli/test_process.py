@@ -18,17 +18,8 @@ from schemactl.cli.terminal import describe_terminal, wants_color
 pytestmark = pytest.mark.e2e
 
 HEAVY = {
-    "pyspark",
-    "pandas",
-    "pyarrow",
-    "numpy",
-    "pydantic",
-    "rich",
-    "ruamel",
-    "duckdb",
-    "deepdiff",
-    "orjson",
-}
+    "pyspark", "pandas", "pyarrow", "numpy", "pydantic", "rich", "ruamel", "duckdb", "deepdiff", "orjson",
+}  # fmt: skip
 
 
 def schemactl(*args: str, **options: object) -> subprocess.CompletedProcess[str]:

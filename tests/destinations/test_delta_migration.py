@@ -65,20 +65,11 @@ HELD = pa.schema(
 )
 AT = datetime(2026, 1, 31, 12, 30, 15, 123456, tzinfo=UTC)
 ROWS = [
-    {
-        "id": 1,
-        "amount": 5,
-        "note": "x",
-        "at": AT,
-        "price": Decimal("1.50"),
-        "day": date(2026, 1, 31),
-        "raw": b"\x00\xff",
-        "small": -128,
-        "local": AT.replace(tzinfo=None),
-    },
+    {"id": 1, "amount": 5, "note": "x", "at": AT, "price": Decimal("1.50"), "day": date(2026, 1, 31),
+     "raw": b"\x00\xff", "small": -128, "local": AT.replace(tzinfo=None)},
     {"id": 2, "amount": 7, "note": "12"},
     {"id": 3},
-]
+]  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
@@ -273,18 +264,11 @@ def test_a_table_that_asks_for_more_than_is_done_is_left_as_it_is(ask: Any, mess
     assert DeltaTable(str(folder)).version() == version
 
 
-@pytest.mark.parametrize(
-    ("ask", "numbers", "message", "hint"),
-    [
-        (
-            _append_only,
-            (3, 5),
-            "is append-only, but this step rewrites it",
-            "set its property `delta.appendOnly` to false, then migrate again",
-        ),
-        (_constrained, (3, 4, 5), "requires writer features that schemactl does not support", ""),
-    ],
-)
+@pytest.mark.parametrize(("ask", "numbers", "message", "hint"), [
+    (_append_only, (3, 5), "is append-only, but this step rewrites it",
+     "set its property `delta.appendOnly` to false, then migrate again"),
+    (_constrained, (3, 4, 5), "requires writer features that schemactl does not support", ""),
+])  # fmt: skip
 def test_what_a_table_does_not_take_is_refused_before_the_first_step(
     ask: Any, numbers: tuple[int, ...], message: str, hint: str, shop: Path
 ) -> None:

@@ -214,22 +214,13 @@ def test_sqlite_drops_the_last_column_where_another_comes_before(tmp_path):
         assert session.find_blocker(DROP_A) is None
 
 
-@pytest.mark.parametrize(
-    ("kind", "made", "left"),
-    [
-        ("duckdb", ["create view seen as select a from orders"], ["its default"]),
-        (
-            "sqlite",
-            ["create view seen as select a from orders", "create index i on orders (a)"],
-            ["view `seen`", "index `i`", "its default"],
-        ),
-        (
-            "postgresql",
-            ["create view seen as select a from orders", "create index i on orders (upper(a))"],
-            ["index i", "view seen", "its default 'x'::text"],
-        ),
-    ],
-)
+@pytest.mark.parametrize(("kind", "made", "left"), [
+    ("duckdb", ["create view seen as select a from orders"], ["its default"]),
+    ("sqlite", ["create view seen as select a from orders", "create index i on orders (a)"],
+     ["view `seen`", "index `i`", "its default"]),
+    ("postgresql", ["create view seen as select a from orders", "create index i on orders (upper(a))"],
+     ["index i", "view seen", "its default 'x'::text"]),
+])  # fmt: skip
 def test_what_hangs_on_a_column_that_makes_room_is_known(request, tmp_path, kind, made, left):
     opens = {"duckdb": duckdb_with, "sqlite": sqlite_with, "postgresql": postgres_with}[kind]
     place = request.getfixturevalue("postgres_url") if kind == "postgresql" else tmp_path
@@ -250,45 +241,25 @@ def test_sqlite_lets_a_column_go_whose_key_an_earlier_step_takes(tmp_path, made)
 VIEW = "CREATE VIEW seen AS SELECT a FROM orders"
 
 
-@pytest.mark.parametrize(
-    ("made", "step", "reported"),
-    [
-        (["CREATE TABLE orders (a text)", VIEW], retype("a"), "need"),
-        (["CREATE TABLE orders (a text, b text)", VIEW], DropColumn("orders", column("a")), "seen"),
-        (["CREATE TABLE orders (a text)", VIEW], DropTable(Table("orders", {})), "seen"),
-        (
-            ["CREATE TABLE orders (a text, b text GENERATED ALWAYS AS (upper(a)) STORED)"],
-            retype("a"),
-            "column b of table",
-        ),
-        (["CREATE TABLE orders (a text GENERATED ALWAYS AS ('1') STORED)"], retype("a"), "is generated"),
-        (["CREATE TABLE orders (a text DEFAULT '5')"], retype("a"), "cannot become bigint: default for"),
-        (["CREATE TABLE orders (a bigint GENERATED ALWAYS AS IDENTITY)"], retype("a", "bigint", "text"), "identity"),
-        (
-            ["CREATE TABLE shops (id text PRIMARY KEY)", "CREATE TABLE orders (a text REFERENCES shops)"],
-            retype("a"),
-            "foreign key",
-        ),
-        (["CREATE TABLE orders (a text) PARTITION BY LIST (a)"], retype("a"), "is partitioned by `a`"),
-        (["CREATE TABLE above (a text)", "CREATE TABLE orders () INHERITS (above)"], retype("a"), "is inherited"),
-        (
-            ["CREATE TABLE orders (a text CONSTRAINT short CHECK (length(a) < 9))"],
-            retype("a"),
-            "cannot become bigint: function length(bigint) does not exist",
-        ),
-        (["CREATE TABLE orders (a text)", "CREATE INDEX ON orders (upper(a))"], retype("a"), "upper(bigint)"),
-        (
-            ["CREATE TABLE orders (a text)", "CREATE INDEX ON orders (a text_pattern_ops)"],
-            retype("a"),
-            "text_pattern_ops",
-        ),
-        (
-            ["CREATE TABLE above (a text)", "CREATE TABLE orders () INHERITS (above)"],
-            RenameColumn("orders", "a", "b"),
-            "is inherited",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("made", "step", "reported"), [
+    (["CREATE TABLE orders (a text)", VIEW], retype("a"), "need"),
+    (["CREATE TABLE orders (a text, b text)", VIEW], DropColumn("orders", column("a")), "seen"),
+    (["CREATE TABLE orders (a text)", VIEW], DropTable(Table("orders", {})), "seen"),
+    (["CREATE TABLE orders (a text, b text GENERATED ALWAYS AS (upper(a)) STORED)"], retype("a"), "column b of table"),
+    (["CREATE TABLE orders (a text GENERATED ALWAYS AS ('1') STORED)"], retype("a"), "is generated"),
+    (["CREATE TABLE orders (a text DEFAULT '5')"], retype("a"), "cannot become bigint: default for"),
+    (["CREATE TABLE orders (a bigint GENERATED ALWAYS AS IDENTITY)"], retype("a", "bigint", "text"), "identity"),
+    (["CREATE TABLE shops (id text PRIMARY KEY)", "CREATE TABLE orders (a text REFERENCES shops)"], retype("a"),
+     "foreign key"),
+    (["CREATE TABLE orders (a text) PARTITION BY LIST (a)"], retype("a"), "is partitioned by `a`"),
+    (["CREATE TABLE above (a text)", "CREATE TABLE orders () INHERITS (above)"], retype("a"), "is inherited"),
+    (["CREATE TABLE orders (a text CONSTRAINT short CHECK (length(a) < 9))"], retype("a"),
+     "cannot become bigint: function length(bigint) does not exist"),
+    (["CREATE TABLE orders (a text)", "CREATE INDEX ON orders (upper(a))"], retype("a"), "upper(bigint)"),
+    (["CREATE TABLE orders (a text)", "CREATE INDEX ON orders (a text_pattern_ops)"], retype("a"), "text_pattern_ops"),
+    (["CREATE TABLE above (a text)", "CREATE TABLE orders () INHERITS (above)"], RenameColumn("orders", "a", "b"),
+     "is inherited"),
+])  # fmt: skip
 def test_postgresql_reports_what_stands_in_a_steps_way(postgres_url, made, step, reported):
     with postgres_with(postgres_url, *made) as session:
         found = session.find_blocker(step)
@@ -299,31 +270,21 @@ def test_postgresql_reports_what_stands_in_a_steps_way(postgres_url, made, step,
             session.run(step, statements)
 
 
-@pytest.mark.parametrize(
-    ("made", "step"),
-    [
-        (["CREATE TABLE orders (a text, b text)", "CREATE VIEW seen AS SELECT b FROM orders"], retype("a")),
-        (["CREATE TABLE orders (a bigint DEFAULT 5)"], retype("a", "bigint", "text")),
-        (["CREATE TABLE orders (a bigint DEFAULT 5)"], retype("a", "bigint", "double")),
-        (["CREATE TABLE orders (a text UNIQUE)", "CREATE INDEX ON orders (a)"], retype("a")),
-        (
-            ["CREATE TABLE shops (id int PRIMARY KEY)", "CREATE TABLE orders (a int REFERENCES shops)"],
-            ChangeType(
-                "orders",
-                column("a", "bigint", precision=32),
-                column("a", "bigint"),
-                Conversion.WHOLE,
-                needs_check=False,
-            ),
-        ),
-        (["CREATE TABLE orders (a text NOT NULL, b text)", VIEW], DropNotNull("orders", column("a", nullable=False))),
-        (["CREATE TABLE orders (a text)", VIEW], RenameColumn("orders", "a", "c")),
-        (["CREATE TABLE orders (a text, b text CHECK (length(b) < 9) DEFAULT 'x')"], retype("a")),
-        (["CREATE TABLE orders (a text CHECK (a IS NOT NULL))"], retype("a")),
-        (["CREATE TYPE mood AS ENUM ('x')", "CREATE TABLE orders (a mood DEFAULT 'x')"], other("a", "mood")),
-        (["CREATE TABLE orders (a text, b text DEFAULT 'x' CHECK (b <> a))"], DropColumn("orders", column("a"))),
-    ],
-)
+@pytest.mark.parametrize(("made", "step"), [
+    (["CREATE TABLE orders (a text, b text)", "CREATE VIEW seen AS SELECT b FROM orders"], retype("a")),
+    (["CREATE TABLE orders (a bigint DEFAULT 5)"], retype("a", "bigint", "text")),
+    (["CREATE TABLE orders (a bigint DEFAULT 5)"], retype("a", "bigint", "double")),
+    (["CREATE TABLE orders (a text UNIQUE)", "CREATE INDEX ON orders (a)"], retype("a")),
+    (["CREATE TABLE shops (id int PRIMARY KEY)", "CREATE TABLE orders (a int REFERENCES shops)"],
+     ChangeType("orders", column("a", "bigint", precision=32), column("a", "bigint"), Conversion.WHOLE,
+         needs_check=False)),
+    (["CREATE TABLE orders (a text NOT NULL, b text)", VIEW], DropNotNull("orders", column("a", nullable=False))),
+    (["CREATE TABLE orders (a text)", VIEW], RenameColumn("orders", "a", "c")),
+    (["CREATE TABLE orders (a text, b text CHECK (length(b) < 9) DEFAULT 'x')"], retype("a")),
+    (["CREATE TABLE orders (a text CHECK (a IS NOT NULL))"], retype("a")),
+    (["CREATE TYPE mood AS ENUM ('x')", "CREATE TABLE orders (a mood DEFAULT 'x')"], other("a", "mood")),
+    (["CREATE TABLE orders (a text, b text DEFAULT 'x' CHECK (b <> a))"], DropColumn("orders", column("a"))),
+])  # fmt: skip
 def test_postgresql_takes_the_other_steps(postgres_url, made, step):
     with postgres_with(postgres_url, *made) as session:
         assert session.find_blocker(step) is None

@@ -205,20 +205,13 @@ def test_nested_rows_follow_their_parents_where_there_is_no_root_key(path: Path,
 
 REFUSED = {
     "a view": (["create view sales.orders as select 1 as id"], "is a view", {}),
-    "a table of somebody else": (
-        ["create table sales.orders (id bigint)", "insert into sales.orders values (1)"],
-        "was not created by dlt or schemactl",
-        {},
-    ),
-    "a column without values": (
-        [
-            "create table sales.orders (_dlt_id varchar, _dlt_load_id varchar)",
-            "insert into sales.orders values ('a', 'b')",
-        ],
+    "a table of somebody else": (["create table sales.orders (id bigint)", "insert into sales.orders values (1)"],
+        "was not created by dlt or schemactl", {}),
+    "a column without values": (["create table sales.orders (_dlt_id varchar, _dlt_load_id varchar)",
+                                 "insert into sales.orders values ('a', 'b')"],
         "has rows, so the required column `needed` cannot be added",
-        {"needed": {"data_type": "bigint", "nullable": False}},
-    ),
-}
+        {"needed": {"data_type": "bigint", "nullable": False}}),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", REFUSED)

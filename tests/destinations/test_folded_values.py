@@ -47,16 +47,9 @@ ODD: dict[str, list[Any]] = {
     "bool": [True, False],
 }
 PAIRS = [
-    ("bigint", "double"),
-    ("bigint", "decimal"),
-    ("bigint", "bool"),
-    ("bigint", "text"),
-    ("double", "text"),
-    ("decimal", "text"),
-    ("date", "timestamp"),
-    ("timestamp", "text"),
-    ("bool", "text"),
-]
+    ("bigint", "double"), ("bigint", "decimal"), ("bigint", "bool"), ("bigint", "text"), ("double", "text"),
+    ("decimal", "text"), ("date", "timestamp"), ("timestamp", "text"), ("bool", "text"),
+]  # fmt: skip
 
 
 def same(value: Any, new: Any) -> bool:

@@ -142,23 +142,13 @@ def status(url: str) -> Any:
 AMOUNT = column("amount", "bigint")
 
 
-@pytest.mark.parametrize(
-    ("forward", "back", "seen"),
-    [
-        (
-            AddColumn("orders", column("paid", "timestamp")),
-            DropColumn("orders", column("paid", "timestamp")),
-            ("paid",),
-        ),
-        (RenameColumn("orders", "note", "memo"), RenameColumn("orders", "memo", "note"), ("memo",)),
-        (SetNotNull("orders", column("note")), DropNotNull("orders", column("note", nullable=False)), ("note",)),
-        (
-            ChangeType("orders", AMOUNT, column("amount", "text"), Conversion.WHOLE),
-            ChangeType("orders", column("amount", "text"), AMOUNT, Conversion.DEPENDS),
-            ("amount",),
-        ),
-    ],
-)
+@pytest.mark.parametrize(("forward", "back", "seen"), [
+    (AddColumn("orders", column("paid", "timestamp")), DropColumn("orders", column("paid", "timestamp")), ("paid",)),
+    (RenameColumn("orders", "note", "memo"), RenameColumn("orders", "memo", "note"), ("memo",)),
+    (SetNotNull("orders", column("note")), DropNotNull("orders", column("note", nullable=False)), ("note",)),
+    (ChangeType("orders", AMOUNT, column("amount", "text"), Conversion.WHOLE),
+     ChangeType("orders", column("amount", "text"), AMOUNT, Conversion.DEPENDS), ("amount",)),
+])  # fmt: skip
 def test_a_step_and_its_undo_leave_rows_and_columns_as_they_were(
     url: str, forward: Step, back: Step, seen: tuple[str, ...]
 ) -> None:
@@ -209,33 +199,21 @@ def test_an_integer_that_is_widened_is_found_by_its_value(url: str) -> None:
     assert opened("numbers").scan(row_filter=f"n >= {2**31 - 1}").to_arrow()["n"].to_pylist() == [2**40, 2**31 - 1]
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "way"),
-    [
-        ({"data_type": "bigint", "precision": 32}, BIGINT, Way.IN_PLACE),
-        (BIGINT, {"data_type": "bigint", "precision": 32}, Way.REWRITE),
-        (TEXT, {"data_type": "json"}, Way.IN_PLACE),
-        (BIGINT, {"data_type": "double"}, Way.REWRITE),
-        (TEXT, STRUCT, Way.REWRITE),
-        (STRUCT, TEXT, Way.REWRITE),
-        (STRUCT, {**STRUCT, "description": "of goods"}, Way.IN_PLACE),
-        (
-            {"data_type": "decimal", "precision": 10, "scale": 2},
-            {"data_type": "decimal", "precision": 12, "scale": 2},
-            Way.IN_PLACE,
-        ),
-        (
-            {"data_type": "decimal", "precision": 10, "scale": 2},
-            {"data_type": "decimal", "precision": 12, "scale": 3},
-            Way.REWRITE,
-        ),
-        (
-            {"data_type": "decimal", "precision": 10, "scale": 2},
-            {"data_type": "decimal", "precision": 9, "scale": 2},
-            Way.REWRITE,
-        ),
-    ],
-)
+@pytest.mark.parametrize(("before", "after", "way"), [
+    ({"data_type": "bigint", "precision": 32}, BIGINT, Way.IN_PLACE),
+    (BIGINT, {"data_type": "bigint", "precision": 32}, Way.REWRITE),
+    (TEXT, {"data_type": "json"}, Way.IN_PLACE),
+    (BIGINT, {"data_type": "double"}, Way.REWRITE),
+    (TEXT, STRUCT, Way.REWRITE),
+    (STRUCT, TEXT, Way.REWRITE),
+    (STRUCT, {**STRUCT, "description": "of goods"}, Way.IN_PLACE),
+    ({"data_type": "decimal", "precision": 10, "scale": 2}, {"data_type": "decimal", "precision": 12, "scale": 2},
+     Way.IN_PLACE),
+    ({"data_type": "decimal", "precision": 10, "scale": 2}, {"data_type": "decimal", "precision": 12, "scale": 3},
+     Way.REWRITE),
+    ({"data_type": "decimal", "precision": 10, "scale": 2}, {"data_type": "decimal", "precision": 9, "scale": 2},
+     Way.REWRITE),
+])  # fmt: skip
 def test_only_widening_is_done_in_place(before: dict[str, Any], after: dict[str, Any], way: Way) -> None:
     step = ChangeType("orders", Column("c", before), Column("c", after))
     assert step.way(destination.ABILITIES) is way

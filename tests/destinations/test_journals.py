@@ -215,24 +215,11 @@ def test_a_journal_that_is_no_plain_file_is_not_read(shared: Callable[[str], Sha
 
 
 LINKS: dict[str, dict[str, str]] = {
-    "parquet": {
-        "orders": "",
-        "_dlt_loads": "",
-        "_dlt_version": "",
-        "_schemactl_migrations": "",
-        ".schemactl-load": "",
-        ".schemactl-load/journal.json": ".bashrc",
-        "orders/9.9.parquet": "victim.parquet",
-    },
-    "delta": {
-        "orders": "",
-        "orders/_delta_log": "",
-        "_dlt_loads": "",
-        "_schemactl_migrations": "",
-        ".schemactl-journal.json": ".bashrc",
-        ".schemactl-workshop": "",
-    },
-}
+    "parquet": {"orders": "", "_dlt_loads": "", "_dlt_version": "", "_schemactl_migrations": "", ".schemactl-load": "",
+        ".schemactl-load/journal.json": ".bashrc", "orders/9.9.parquet": "victim.parquet"},
+    "delta": {"orders": "", "orders/_delta_log": "", "_dlt_loads": "", "_schemactl_migrations": "",
+        ".schemactl-journal.json": ".bashrc", ".schemactl-workshop": ""},
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind in LINKS for name in LINKS[kind]])

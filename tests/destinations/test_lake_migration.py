@@ -278,34 +278,19 @@ def test_without_duckdb_columns_are_added_and_renamed_and_others_reported_what_t
             assert install_command("duckdb") in raised.value.hint
 
 
-@pytest.mark.parametrize(
-    ("step", "shown"),
-    [
-        (
-            CreateTable(Table("t", {"a": column("a", "bigint", nullable=False)})),
-            'CREATE TABLE "t" ("a" bigint NOT NULL)',
-        ),
-        (DropTable(Table("t")), 'DROP TABLE "t"'),
-        (RenameTable("t", "u"), 'ALTER TABLE "t" RENAME TO "u"'),
-        (
-            AddColumn("t", column("a", "timestamp", timezone=False)),
-            'ALTER TABLE "t" ADD COLUMN "a" timestamp without time zone',
-        ),
-        (DropColumn("t", column('a"; DROP')), 'ALTER TABLE "t" DROP COLUMN "a""; DROP" -- rewrites the files'),
-        (
-            ChangeType("t", column("a"), column("a", "decimal", precision=10, scale=2)),
-            'ALTER TABLE "t" ALTER COLUMN "a" SET DATA TYPE decimal(10, 2) -- rewrites the files',
-        ),
-        (
-            FillColumn("t", column("a"), "it's"),
-            'UPDATE "t" SET "a" = \'it\'\'s\' WHERE "a" IS NULL -- rewrites the files',
-        ),
-        (
-            Backfill("t", column("a"), column("b", "bigint")),
-            'UPDATE "t" SET "b" = TRY_CAST("a" AS bigint) WHERE "a" IS NOT NULL -- rewrites the files',
-        ),
-    ],
-)
+@pytest.mark.parametrize(("step", "shown"), [
+    (CreateTable(Table("t", {"a": column("a", "bigint", nullable=False)})), 'CREATE TABLE "t" ("a" bigint NOT NULL)'),
+    (DropTable(Table("t")), 'DROP TABLE "t"'),
+    (RenameTable("t", "u"), 'ALTER TABLE "t" RENAME TO "u"'),
+    (AddColumn("t", column("a", "timestamp", timezone=False)),
+     'ALTER TABLE "t" ADD COLUMN "a" timestamp without time zone'),
+    (DropColumn("t", column('a"; DROP')), 'ALTER TABLE "t" DROP COLUMN "a""; DROP" -- rewrites the files'),
+    (ChangeType("t", column("a"), column("a", "decimal", precision=10, scale=2)),
+     'ALTER TABLE "t" ALTER COLUMN "a" SET DATA TYPE decimal(10, 2) -- rewrites the files'),
+    (FillColumn("t", column("a"), "it's"), 'UPDATE "t" SET "a" = \'it\'\'s\' WHERE "a" IS NULL -- rewrites the files'),
+    (Backfill("t", column("a"), column("b", "bigint")),
+     'UPDATE "t" SET "b" = TRY_CAST("a" AS bigint) WHERE "a" IS NOT NULL -- rewrites the files'),
+])  # fmt: skip
 def test_a_step_is_shown_as_sql(step: Any, shown: str) -> None:
     assert parquet.render(step, None, "shop") == (shown,)
 

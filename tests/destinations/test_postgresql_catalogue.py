@@ -165,17 +165,10 @@ def test_no_password_is_reported(database: str) -> None:
     assert caught.value.__suppress_context__
 
 
-@pytest.mark.parametrize(
-    "url",
-    [
-        "postgresql://loader:s3c@ret@host/db",
-        "postgresql://loader:s3c/ret@host/db",
-        "postgresql://loader:s3c#ret@host/db",
-        "postgresql://loader:s3c?ret@host/db",
-        "postgresql://loader:s3c:ret@host:x/db",
-        "postgresql:loader",
-    ],
-)
+@pytest.mark.parametrize("url", [
+    "postgresql://loader:s3c@ret@host/db", "postgresql://loader:s3c/ret@host/db", "postgresql://loader:s3c#ret@host/db",
+    "postgresql://loader:s3c?ret@host/db", "postgresql://loader:s3c:ret@host:x/db", "postgresql:loader",
+])  # fmt: skip
 def test_a_password_with_odd_characters_is_not_taken_for_a_host(url: str) -> None:
     with pytest.raises(InputError, match="cannot be read") as caught:
         read(url)

@@ -230,23 +230,15 @@ def test_keys_of_an_extension_are_compared_by_its_own_equality(database: str, tm
     assert ask(database, "SELECT id, note::text FROM sales.orders ORDER BY id") == [(2, "[1,2]"), (3, "[3,4]")]
 
 
-@pytest.mark.parametrize(
-    ("made", "step", "said"),
-    [
-        ("CREATE VIEW seen AS SELECT a FROM orders", DropColumn("orders", column("a")), "view seen needs `orders.a`"),
-        ("CREATE VIEW seen AS SELECT a FROM orders", DropTable(Table("orders")), "view seen needs `orders`"),
-        (
-            "CREATE INDEX fast ON orders (upper(a))",
-            ChangeType("orders", column("a"), column("a", "bigint"), needs_check=True),
-            "index fast",
-        ),
-        (
-            "ALTER TABLE orders ALTER COLUMN a SET DEFAULT nextval('numbers')::text || 'x'",
-            ChangeType("orders", column("a"), column("a", "bigint"), needs_check=True),
-            "default ((nextval('numbers'::regclass))::text || 'x'::text)",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("made", "step", "said"), [
+    ("CREATE VIEW seen AS SELECT a FROM orders", DropColumn("orders", column("a")), "view seen needs `orders.a`"),
+    ("CREATE VIEW seen AS SELECT a FROM orders", DropTable(Table("orders")), "view seen needs `orders`"),
+    ("CREATE INDEX fast ON orders (upper(a))",
+     ChangeType("orders", column("a"), column("a", "bigint"), needs_check=True), "index fast"),
+    ("ALTER TABLE orders ALTER COLUMN a SET DEFAULT nextval('numbers')::text || 'x'",
+     ChangeType("orders", column("a"), column("a", "bigint"), needs_check=True),
+     "default ((nextval('numbers'::regclass))::text || 'x'::text)"),
+])  # fmt: skip
 def test_what_stands_in_a_steps_way_is_called_as_the_user_calls_it(
     database: str, made: str, step: Any, said: str
 ) -> None:

@@ -40,21 +40,14 @@ AFTER = {
 }
 ARROW = {
     BEFORE["buyer"]: pa.struct(
-        [("name", pa.string()), ("either", pa.string()), ("deep", pa.struct([("a", pa.int64())]))]
-    ),
+        [("name", pa.string()), ("either", pa.string()), ("deep", pa.struct([("a", pa.int64())]))]),
     BEFORE["lines"]: pa.list_(pa.struct([("n", pa.int64())])),
     BEFORE["prices"]: pa.map_(pa.string(), pa.struct([("net", pa.decimal128(10, 2))])),
-    AFTER["buyer"]: pa.struct(
-        [
-            ("name", pa.string()),
-            ("either", pa.string()),
-            ("deep", pa.struct([("a", pa.int64()), ("b c", pa.date32())])),
-            ("more", pa.string()),
-        ]
-    ),
+    AFTER["buyer"]: pa.struct([("name", pa.string()), ("either", pa.string()),
+                               ("deep", pa.struct([("a", pa.int64()), ("b c", pa.date32())])), ("more", pa.string())]),
     AFTER["lines"]: pa.list_(pa.struct([("note", pa.string()), ("n", pa.int64())])),
     AFTER["prices"]: pa.map_(pa.string(), pa.struct([("net", pa.decimal128(10, 2)), ("tax", pa.float64())])),
-}
+}  # fmt: skip
 FIRST: dict[str, Any] = {
     "buyer": {"name": "Ann", "either": "1", "deep": None},
     "lines": [{"n": 1}, None],

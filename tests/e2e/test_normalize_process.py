@@ -151,20 +151,15 @@ def test_bad_record_stops_the_load(work: Path) -> None:
     assert rows_left() == []
 
 
-@pytest.mark.parametrize(
-    ("args", "message"),
-    [
-        (("ordres.jsonl",), "error: there is no `ordres.jsonl`\nhint: did you mean `orders.jsonl`?\n"),
-        (
-            ("orders.jsonl", "--to", "duckbd:///shop.duckdb"),
-            "error: there is no destination `duckbd`\nhint: did you mean `duckdb`?\n",
-        ),
-        (("orders.jsonl", "--contract", "frozen"), "error: there is no contract mode `frozen`\n"),
-        (("orders.jsonl", "--load-id", "../a"), "error: `../a` cannot be the id of a load\n"),
-        (("orders.jsonl", "--remote", "sc://nowhere"), "error: a cluster does not reach this machine's temporary"),
-        (("orders.jsonl", "--on-bad-record", "ignore"), "error: "),
-    ],
-)
+@pytest.mark.parametrize(("args", "message"), [
+    (("ordres.jsonl",), "error: there is no `ordres.jsonl`\nhint: did you mean `orders.jsonl`?\n"),
+    (("orders.jsonl", "--to", "duckbd:///shop.duckdb"),
+     "error: there is no destination `duckbd`\nhint: did you mean `duckdb`?\n"),
+    (("orders.jsonl", "--contract", "frozen"), "error: there is no contract mode `frozen`\n"),
+    (("orders.jsonl", "--load-id", "../a"), "error: `../a` cannot be the id of a load\n"),
+    (("orders.jsonl", "--remote", "sc://nowhere"), "error: a cluster does not reach this machine's temporary"),
+    (("orders.jsonl", "--on-bad-record", "ignore"), "error: "),
+])  # fmt: skip
 def test_wrong_call_is_reported_at_once(work: Path, forked: Commands, args: tuple[str, ...], message: str) -> None:
     before = files(work)
     spark = () if "--remote" in args else ("--master", "local[1]")

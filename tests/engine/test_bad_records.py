@@ -164,20 +164,13 @@ def test_what_is_gone_or_elsewhere_is_reported_by_number() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "number", "text"),
-    [
-        ("a.jsonl", '{"ssn": "078-05-1120" 1}\n', 1, "?"),
-        ("a.csv", "id,name\n1,078-05-1120,3\n", 1, "x:1,078-05-1120,3"),
-        (
-            "b.csv",
-            "id\n",
-            2,
-            'line 2, column 1: the quote of this cell is not closed; the cell goes on to line 4: "078-05-1120',
-        ),
-        ("c.xml", "", 1, "<a>078-05-1120"),
-    ],
-)
+@pytest.mark.parametrize(("name", "content", "number", "text"), [
+    ("a.jsonl", '{"ssn": "078-05-1120" 1}\n', 1, "?"),
+    ("a.csv", "id,name\n1,078-05-1120,3\n", 1, "x:1,078-05-1120,3"),
+    ("b.csv", "id\n", 2,
+     'line 2, column 1: the quote of this cell is not closed; the cell goes on to line 4: "078-05-1120'),
+    ("c.xml", "", 1, "<a>078-05-1120"),
+])  # fmt: skip
 def test_records_are_quoted_as_values_of_rows_may_be_shown(name: str, content: str, number: int, text: str) -> None:
     (plain,) = reported(name, content, number, text=text)
     with show_examples(Examples.MASKED):

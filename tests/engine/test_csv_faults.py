@@ -187,17 +187,10 @@ def test_odd_files_that_are_right(engine: Engine, content: str | bytes, expected
     assert outcome(engine, "a.csv", content) == (expected, [], [])
 
 
-@pytest.mark.parametrize(
-    ("content", "row"),
-    [
-        ("id,name\n1,a\nx,b\n", 3),
-        ("\n\nid,name\n1,a\n\n\nx,b\n\n", 7),
-        ("\r\nid,name\r\n1,a\r\n\r\nx,b\r\n", 5),
-        ('id,name\n1,"a\n\n\nb"\nx,b\n', 3),
-        ('id,name\n\n1,"a\n\nb"\nx,b\n', 4),
-        ("sep=;\nid;name\n1;a\n\nx;b\n", 4),
-    ],
-)
+@pytest.mark.parametrize(("content", "row"), [
+    ("id,name\n1,a\nx,b\n", 3), ("\n\nid,name\n1,a\n\n\nx,b\n\n", 7), ("\r\nid,name\r\n1,a\r\n\r\nx,b\r\n", 5),
+    ('id,name\n1,"a\n\n\nb"\nx,b\n', 3), ('id,name\n\n1,"a\n\nb"\nx,b\n', 4), ("sep=;\nid;name\n1;a\n\nx;b\n", 4),
+])  # fmt: skip
 @pytest.mark.parametrize("name", ["a.csv", "a.txt"])
 def test_rows_are_numbered_as_a_spreadsheet_does(engine: Engine, name: str, content: str, row: int) -> None:
     Path(name).write_bytes(content.encode())

@@ -48,25 +48,11 @@ def shown(*sources: str) -> list[str]:
 # --- which format ---
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("a.jsonl", "ndjson"),
-        ("a.ndjson", "ndjson"),
-        ("a.JSONL", "ndjson"),
-        ("a.csv", "csv"),
-        ("a.tsv", "tsv"),
-        ("a.txt", "text"),
-        ("a.log", "text"),
-        ("a.xml", "xml"),
-        ("a.parquet", "parquet"),
-        ("a.snappy.parquet", "parquet"),
-        ("a.orc", "orc"),
-        ("a.avro", "avro"),
-        ("a.csv.lz4", "csv"),
-        ("part-0000.c000.snappy.orc", "orc"),
-    ],
-)
+@pytest.mark.parametrize(("name", "expected"), [
+    ("a.jsonl", "ndjson"), ("a.ndjson", "ndjson"), ("a.JSONL", "ndjson"), ("a.csv", "csv"), ("a.tsv", "tsv"),
+    ("a.txt", "text"), ("a.log", "text"), ("a.xml", "xml"), ("a.parquet", "parquet"), ("a.snappy.parquet", "parquet"),
+    ("a.orc", "orc"), ("a.avro", "avro"), ("a.csv.lz4", "csv"), ("part-0000.c000.snappy.orc", "orc"),
+])  # fmt: skip
 def test_the_ending_reports_the_format(name: str, expected: str) -> None:
     starts = {"parquet": b"PAR1\x15\x00", "orc": b"ORC\x08", "avro": b"Obj\x01\x04"}
     write(name, starts.get(expected, LINES))

@@ -129,18 +129,12 @@ def test_a_changed_list_holds_for_all_new_tables_of_a_call(shop: Shop) -> None:
     assert shop.stored.settings["detections"] == ["timestamp"]
 
 
-@pytest.mark.parametrize(
-    "hints",
-    [
-        Hints(columns=(parse_column("note:text"), parse_column("zip:text,primary_key"))),
-        Hints(write_disposition="merge"),
-        Hints(
-            schema=Schema(
-                name="shop", tables={"orders": Table("orders", {"note": Column("note", {"data_type": "text"})})}
-            )
-        ),
-    ],
-)
+@pytest.mark.parametrize("hints", [
+    Hints(columns=(parse_column("note:text"), parse_column("zip:text,primary_key"))),
+    Hints(write_disposition="merge"),
+    Hints(schema=Schema(name="shop",
+              tables={"orders": Table("orders", {"note": Column("note", {"data_type": "text"})})})),
+])  # fmt: skip
 def test_what_a_call_states_of_a_new_table_leaves_its_other_texts_to_the_detectors(shop: Shop, hints: Hints) -> None:
     report = shop.feed(*ROWS, hints=hints)
     assert shop.types() == TYPED | TEXTS

@@ -85,28 +85,16 @@ _WITHOUT_COMMENTS = (
 )
 
 
-@pytest.mark.parametrize(
-    ("dialect", "statements"),
-    [
-        ("duckdb", ("""COMMENT ON TABLE "orders" IS 'it''s'""", """COMMENT ON COLUMN "orders"."note" IS NULL""")),
-        ("snowflake", ("""COMMENT ON TABLE "ORDERS" IS 'it\\'s'""", """COMMENT ON COLUMN "ORDERS"."NOTE" IS ''""")),
-        ("spark", ("COMMENT ON TABLE `orders` IS 'it\\'s'", "ALTER TABLE `orders` ALTER COLUMN `note` COMMENT ''")),
-        (
-            "mysql",
-            (
-                "ALTER TABLE `orders` COMMENT = 'it''s'",
-                "ALTER TABLE `orders` MODIFY COLUMN `note` longtext NULL COMMENT ''",
-            ),
-        ),
-        (
-            "bigquery",
-            (
-                "ALTER TABLE `orders` SET OPTIONS (description = 'it\\'s')",
-                "ALTER TABLE `orders` ALTER COLUMN `note` SET OPTIONS (description = '')",
-            ),
-        ),
-    ],
-)
+@pytest.mark.parametrize(("dialect", "statements"), [
+    ("duckdb", ("""COMMENT ON TABLE "orders" IS 'it''s'""", """COMMENT ON COLUMN "orders"."note" IS NULL""")),
+    ("snowflake", ("""COMMENT ON TABLE "ORDERS" IS 'it\\'s'""", """COMMENT ON COLUMN "ORDERS"."NOTE" IS ''""")),
+    ("spark", ("COMMENT ON TABLE `orders` IS 'it\\'s'", "ALTER TABLE `orders` ALTER COLUMN `note` COMMENT ''")),
+    ("mysql",
+     ("ALTER TABLE `orders` COMMENT = 'it''s'", "ALTER TABLE `orders` MODIFY COLUMN `note` longtext NULL COMMENT ''")),
+    ("bigquery",
+     ("ALTER TABLE `orders` SET OPTIONS (description = 'it\\'s')",
+      "ALTER TABLE `orders` ALTER COLUMN `note` SET OPTIONS (description = '')")),
+])  # fmt: skip
 def test_descriptions_are_said_in_the_engine_s_words(dialect, statements):
     step = DescribeTable("orders", {"": None, "note": "old"}, {"": "it's", "note": None})
     assert render_for(dialect)(step, Table("orders", {"note": NOTE})) == statements

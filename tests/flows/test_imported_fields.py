@@ -207,20 +207,12 @@ def test_messages_of_proto3_need_no_field(syntax: str, before: str, after: str, 
     assert judged("protobuf", "order.proto", *files) == expected
 
 
-@pytest.mark.parametrize(
-    ("of", "before", "after"),
-    [
-        (
-            ("iceberg", "order.iceberg.json"),
-            json.dumps({"type": "struct", "fields": [field("a", "string", id=2, required=False)]}),
-            json.dumps({"type": "struct", "fields": [field("a", "string", id=3, required=False)]}),
-        ),
-        (
-            ("protobuf", "order.proto"),
-            'syntax = "proto3";\nmessage Order { string a = 2; }',
-            'syntax = "proto3";\nmessage Order { string a = 3; }',
-        ),
-    ],
-)
+@pytest.mark.parametrize(("of", "before", "after"), [
+    (("iceberg", "order.iceberg.json"),
+     json.dumps({"type": "struct", "fields": [field("a", "string", id=2, required=False)]}),
+     json.dumps({"type": "struct", "fields": [field("a", "string", id=3, required=False)]})),
+    (("protobuf", "order.proto"), 'syntax = "proto3";\nmessage Order { string a = 2; }',
+     'syntax = "proto3";\nmessage Order { string a = 3; }'),
+])  # fmt: skip
 def test_another_number_of_a_column_breaks_all(of: tuple[str, str], before: str, after: str) -> None:
     assert judged(*of, before, after) == {"C217": ERROR}

@@ -56,36 +56,28 @@ BROKEN: dict[str, tuple[tuple[Step, ...], list[str]]] = {
     "a new column": ((AddColumn("orders", NEW),), ["fixed"]),
     "another type": ((ChangeType("orders", AMOUNT, Column("amount", {"data_type": "text"})),), ["computes", "fixed"]),
     "another column under the name": ((SwapColumns(BACKFILL, "amount__before_1"),), ["computes", "fixed"]),
-    "the old column under its name again": (
-        (RestoreColumn(SwapColumns(BACKFILL, "amount__before_1")),),
-        ["computes", "fixed"],
-    ),
+    "the old column under its name again": ((RestoreColumn(SwapColumns(BACKFILL, "amount__before_1")),),
+        ["computes", "fixed"]),
     "new nulls": ((DropNotNull("orders", AMOUNT),), ["computes"]),
     "values that repeat": ((DropUnique("orders", "amount"),), ["computes"]),
     "no key": ((DropPrimaryKey("orders", ("id", "amount")),), ["computes", "other"]),
-    "no key of a renamed column": (
-        (RenameColumn("orders", "id", "number"), DropPrimaryKey("orders", ("number",))),
-        ["other"],
-    ),
+    "no key of a renamed column": ((RenameColumn("orders", "id", "number"), DropPrimaryKey("orders", ("number",))),
+        ["other"]),
     "a column of a new table": ((CreateTable(Table("stock", {})), AddColumn("stock", NEW)), []),
-    "a dropped column of a renamed table": (
-        (RenameTable("orders", "sales"), DropColumn("sales", AMOUNT)),
-        ["computes", "fixed", "passes"],
-    ),
+    "a dropped column of a renamed table": ((RenameTable("orders", "sales"), DropColumn("sales", AMOUNT)),
+        ["computes", "fixed", "passes"]),
     "another type of a renamed column": (
         (RenameColumn("orders", "amount", "total"), ChangeType("orders", Column("total"), Column("total"))),
-        ["computes", "fixed"],
-    ),
+        ["computes", "fixed"]),
     "a table that takes a free name": (
         (RenameTable("orders", "sales"), RenameTable("carts", "orders"), DropColumn("orders", ORDERS.columns["id"])),
-        ["parent"],
-    ),
+        ["parent"]),
     "a new table": ((CreateTable(ORDERS),), []),
     "a backfill": ((BACKFILL,), []),
     "a value for nulls": ((FillColumn("orders", AMOUNT, 0),), []),
     "no nulls": ((SetNotNull("orders", AMOUNT),), []),
     "values that are unique": ((AddUnique("orders", "amount"),), []),
-}
+}  # fmt: skip
 
 
 def plan_of(*steps: Step) -> MigrationPlan:

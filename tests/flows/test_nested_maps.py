@@ -52,17 +52,12 @@ TYPES = {
     "order": "struct<tags:map<string,string>,lines:array<map<string,decimal(10,2)>>>",
 }
 ROWS = [
-    {
-        "id": 1,
-        "prices": [("eur", 1.5), ("us d", None)],
-        "counts": [("a", 2**31 - 1)],
-        "days": [(1, [date(2026, 1, 2), None]), (-2, None)],
-        "people": [("ann", {"age": 7}), ("bob", None)],
-        "order": {"tags": [("k", "v")], "lines": [[("net", Decimal("1.50"))], None, []]},
-    },
+    {"id": 1, "prices": [("eur", 1.5), ("us d", None)], "counts": [("a", 2**31 - 1)],
+     "days": [(1, [date(2026, 1, 2), None]), (-2, None)], "people": [("ann", {"age": 7}), ("bob", None)],
+     "order": {"tags": [("k", "v")], "lines": [[("net", Decimal("1.50"))], None, []]}},
     {"id": 2, "prices": [], "counts": [], "days": [], "people": [], "order": {"tags": [], "lines": []}},
     {"id": 3, "order": {}},
-]
+]  # fmt: skip
 LATER_ROWS = [
     {"id": 4, "counts": [("b", 2**40)], "people": [("cid", {"town": "Rome", "age": 2**40, "pets": [("rex", 1)]})]}
 ]
@@ -74,18 +69,13 @@ def person(**known: Any) -> dict[str, Any]:
 
 EMPTY = dict.fromkeys(TYPES)
 LOADED = [
-    {
-        "id": 1,
-        "prices": {"eur": 1.5, "us d": None},
-        "counts": {"a": 2**31 - 1},
-        "days": {"1": [date(2026, 1, 2), None], "-2": None},
-        "people": {"ann": person(age=7), "bob": None},
-        "order": {"tags": {"k": "v"}, "lines": [{"net": Decimal("1.50")}, None, {}]},
-    },
+    {"id": 1, "prices": {"eur": 1.5, "us d": None}, "counts": {"a": 2**31 - 1},
+     "days": {"1": [date(2026, 1, 2), None], "-2": None}, "people": {"ann": person(age=7), "bob": None},
+     "order": {"tags": {"k": "v"}, "lines": [{"net": Decimal("1.50")}, None, {}]}},
     {"id": 2, "prices": {}, "counts": {}, "days": {}, "people": {}, "order": {"tags": {}, "lines": []}},
     {**EMPTY, "id": 3, "order": {"tags": None, "lines": None}},
     {**EMPTY, "id": 4, "counts": {"b": 2**40}, "people": {"cid": person(age=2**40, town="Rome", pets={"rex": 1})}},
-]
+]  # fmt: skip
 
 
 class NestedShop(Shop):

@@ -94,39 +94,19 @@ def test_the_next_migration_holds_the_own_sql_of_the_one_before_it_fast() -> Non
     assert [each.message for each in report.problems] == [message]
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "message"),
-    [
-        ("0002_add.postgresql.1.before.sql", "SELECT 1;\nCOMMIT;", "`COMMIT` is about transactions"),
-        ("0002_add.postgresql.1.before.sql", "-- schemactl: undoo\n", "there is no section `undoo`"),
-        (
-            "0002_add.postgresql.9.before.sql",
-            OWN,
-            "`0002_add.postgresql.9.before.sql` is for step 9, and of its steps `0002_add` has 3 with postgresql",
-        ),
-        (
-            "0002_add.postgres.1.before.sql",
-            OWN,
-            "`0002_add.postgres.1.before.sql` is for step 1, and of its steps `0002_add` has none for postgres",
-        ),
-        (
-            "0002_add.postgresql.0.before.sql",
-            OWN,
-            "`0002_add.postgresql.0.before.sql` is not a file that a migration has",
-        ),
-        (
-            "0002_add.postgresql.1.during.sql",
-            OWN,
-            "`0002_add.postgresql.1.during.sql` is not a file that a migration has",
-        ),
-        ("0003_gone.postgresql.1.before.sql", OWN, "`0003_gone.postgresql.1.before.sql` belongs to no migration"),
-        (
-            "0001_create_orders.postgresql.1.after.sql",
-            OWN,
-            "step 1 creates dlt's own `_dlt_version`, and is skipped if the table exists",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("name", "text", "message"), [
+    ("0002_add.postgresql.1.before.sql", "SELECT 1;\nCOMMIT;", "`COMMIT` is about transactions"),
+    ("0002_add.postgresql.1.before.sql", "-- schemactl: undoo\n", "there is no section `undoo`"),
+    ("0002_add.postgresql.9.before.sql", OWN,
+     "`0002_add.postgresql.9.before.sql` is for step 9, and of its steps `0002_add` has 3 with postgresql"),
+    ("0002_add.postgres.1.before.sql", OWN,
+     "`0002_add.postgres.1.before.sql` is for step 1, and of its steps `0002_add` has none for postgres"),
+    ("0002_add.postgresql.0.before.sql", OWN, "`0002_add.postgresql.0.before.sql` is not a file that a migration has"),
+    ("0002_add.postgresql.1.during.sql", OWN, "`0002_add.postgresql.1.during.sql` is not a file that a migration has"),
+    ("0003_gone.postgresql.1.before.sql", OWN, "`0003_gone.postgresql.1.before.sql` belongs to no migration"),
+    ("0001_create_orders.postgresql.1.after.sql", OWN,
+     "step 1 creates dlt's own `_dlt_version`, and is skipped if the table exists"),
+])  # fmt: skip
 def test_what_cannot_be_run_is_an_error_of_check_and_lint_with_its_place(
     name: str, text: str, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

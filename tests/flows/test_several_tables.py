@@ -164,18 +164,13 @@ def test_files_with_some_keys_in_common_are_not_warned_of() -> None:
     warn_of_unlike(inputs_by_table(request("in"), shop()))
 
 
-@pytest.mark.parametrize(
-    ("asked", "message"),
-    [
-        ({"table": "orders", "table_per_file": True}, "cannot be used together"),
-        ({"table": "Orders", "table_sources": (("orders", "a.jsonl"),)}, "with and without a source"),
-        (
-            {"table_sources": (("orders", "b.jsonl"),), "hints": Hints((parse_column("id:text"),))},
-            "`--column id` names no table",
-        ),
-        ({"table_sources": (("orders", "no.jsonl"),)}, "there is no `no.jsonl`"),
-    ],
-)
+@pytest.mark.parametrize(("asked", "message"), [
+    ({"table": "orders", "table_per_file": True}, "cannot be used together"),
+    ({"table": "Orders", "table_sources": (("orders", "a.jsonl"),)}, "with and without a source"),
+    ({"table_sources": (("orders", "b.jsonl"),), "hints": Hints((parse_column("id:text"),))},
+     "`--column id` names no table"),
+    ({"table_sources": (("orders", "no.jsonl"),)}, "there is no `no.jsonl`"),
+])  # fmt: skip
 def test_call_that_contradicts_itself_is_refused(asked: dict[str, Any], message: str) -> None:
     write("a.jsonl")
     write("b.jsonl")

@@ -333,23 +333,17 @@ exposures: [{name: board}]
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("models: nope", "s.yml:1:9: `models` must be a list"),
-        ("version: 2\nsources: 5", "s.yml:2:10: `sources` must be a list"),
-        ("sources:\n- name: shop\n  tables: {orders: {}}", "s.yml:3:11: `tables` must be a list"),
-        ("models:\n- columns: []", "s.yml:2:3: an item of `models` has no `name`"),
-        ("models:\n- name: a\n  columns: 7", "s.yml:3:12: `columns` must be a list"),
-        ("models:\n- name: a\n  columns: {id: {data_type: bigint}}", "s.yml:3:12: `columns` must be a list"),
-        ("models:\n- name: a\n  columns: [{name: yes}]", "s.yml:3:20: `name` must be a string"),
-        ("models:\n- name: a\n  columns: [{name: b, tests: 7}]", "s.yml:3:30: `tests` must be a list"),
-        (
-            "models:\n- name: a\n  columns: [{name: b, constraints: [{type: []}]}]",
-            "s.yml:3:44: `type` must be a string",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("text", "message"), [
+    ("models: nope", "s.yml:1:9: `models` must be a list"),
+    ("version: 2\nsources: 5", "s.yml:2:10: `sources` must be a list"),
+    ("sources:\n- name: shop\n  tables: {orders: {}}", "s.yml:3:11: `tables` must be a list"),
+    ("models:\n- columns: []", "s.yml:2:3: an item of `models` has no `name`"),
+    ("models:\n- name: a\n  columns: 7", "s.yml:3:12: `columns` must be a list"),
+    ("models:\n- name: a\n  columns: {id: {data_type: bigint}}", "s.yml:3:12: `columns` must be a list"),
+    ("models:\n- name: a\n  columns: [{name: yes}]", "s.yml:3:20: `name` must be a string"),
+    ("models:\n- name: a\n  columns: [{name: b, tests: 7}]", "s.yml:3:30: `tests` must be a list"),
+    ("models:\n- name: a\n  columns: [{name: b, constraints: [{type: []}]}]", "s.yml:3:44: `type` must be a string"),
+])  # fmt: skip
 def test_a_container_of_a_wrong_type_is_refused_with_its_place(text: str, message: str):
     with pytest.raises(InputError) as caught:
         dbt.read(text, "s.yml")
@@ -357,20 +351,10 @@ def test_a_container_of_a_wrong_type_is_refused_with_its_place(text: str, messag
 
 
 TEMPLATES = (
-    "{{ env_var('SECRET') }}",
-    "{% raw %}{{ x }}{% endraw %}",
-    "{# gone #}",
-    "{{{ 1 }}}",
-    "{%- set x = 1 -%}",
-    "50% {x} }}",
-    "{{ '{' }}{ 1 }}",
-    '{{ "x" }}',
-    "a\\n{{ 1 }}",
-    "env_var('SECRET')",
-    ' source("a", "b") ',
-    'doc(\n"x")',
-    'é {{ "é" }} 😀',
-)
+    "{{ env_var('SECRET') }}", "{% raw %}{{ x }}{% endraw %}", "{# gone #}", "{{{ 1 }}}", "{%- set x = 1 -%}",
+    "50% {x} }}", "{{ '{' }}{ 1 }}", '{{ "x" }}', "a\\n{{ 1 }}", "env_var('SECRET')", ' source("a", "b") ',
+    'doc(\n"x")', 'é {{ "é" }} 😀',
+)  # fmt: skip
 
 
 def with_texts(text: str) -> Schema:

@@ -337,24 +337,19 @@ tables:
 """
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        PLAIN.rstrip("\n"),
-        f"{PLAIN}settings:\n  preferred_types:\n    a: text",
-        f"{PLAIN}# the end",
-        f"\ufeff# ours\n{PLAIN}",
-        f"--- # ours\n{PLAIN}...\n# after it\n",
-        f"%YAML 1.1\n---\n{PLAIN}",
-        PLAIN.replace("  ", "   ").replace("tables", " tables").replace("\n", "\n ").rstrip(),
-        PLAIN.replace(
-            "id: {data_type: bigint}", "id: &a {data_type: bigint} # one\n      b: {<<: *a, nullable: no} # two"
-        ),
-        PLAIN.replace("    resource", "    description: >- # folded\n      a\n\n      # b\n    # c\n    resource"),
-        PLAIN.replace("    resource", "    x-list:\n    -   a: 1 # b\n    # c\n    -\n        d: e\n    resource"),
-        PLAIN.replace("resource: orders", "resource: !!str orders # tagged"),
-    ],
-)
+@pytest.mark.parametrize("text", [
+    PLAIN.rstrip("\n"),
+    f"{PLAIN}settings:\n  preferred_types:\n    a: text",
+    f"{PLAIN}# the end",
+    f"\ufeff# ours\n{PLAIN}",
+    f"--- # ours\n{PLAIN}...\n# after it\n",
+    f"%YAML 1.1\n---\n{PLAIN}",
+    PLAIN.replace("  ", "   ").replace("tables", " tables").replace("\n", "\n ").rstrip(),
+    PLAIN.replace("id: {data_type: bigint}", "id: &a {data_type: bigint} # one\n      b: {<<: *a, nullable: no} # two"),
+    PLAIN.replace("    resource", "    description: >- # folded\n      a\n\n      # b\n    # c\n    resource"),
+    PLAIN.replace("    resource", "    x-list:\n    -   a: 1 # b\n    # c\n    -\n        d: e\n    resource"),
+    PLAIN.replace("resource: orders", "resource: !!str orders # tagged"),
+])  # fmt: skip
 def test_no_line_changes_but_those_that_come(text: str):
     document = read(text, "shop.schema.yaml")
     columns = {**columns_of(document.schema), "new": {"data_type": "text"}}

@@ -128,28 +128,22 @@ def test_an_edited_type_wins_over_its_hints():
     assert dict(table.columns["price"].properties) == {"data_type": "text", "x-owner": "crm"}
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("[]", "is an object"),
-        ('{"type": "string"}', "describes no object"),
-        ('{"type": "object", "properties": {"A b": {}, "a_b": {}}}', "both become `a_b`"),
-        (
-            '{"x-dlt": {}, "$defs": {"t": {"properties": {"a": {"x-dlt": {"data_type": "int"}}}}}}',
-            "invalid for a column",
-        ),
-        ('{"x-dlt": {"settings": 1}, "$defs": {}}', "cannot express the whole file"),
-        ('{"type": ', "ends within a value"),
-        ('{"properties": 7}', "a.json:1:16: `properties` must be an object"),
-        ('{"properties": {"a": {"properties": []}}}', "a.json:1:37: `properties` must be an object"),
-        ('{"properties": {"a": 7}}', "a.json:1:22: `a` must be an object or true or false"),
-        ('{"properties": {"a": {"type": 7}}}', "a.json:1:31: `type` must be a list or a string"),
-        ('{"$defs": 7}', "a.json:1:11: `$defs` must be an object"),
-        ('{"x-dlt": {}, "$defs": {"orders": true}}', "a.json:1:35: `orders` must be an object"),
-        ('{"x-dlt": {}, "$defs": {"orders": {"type": "object"}}}', "a.json:1:35: `orders` has no `properties`"),
-        ('{"x-dlt": {}}', "a.json:1:1: the document has no `$defs`"),
-    ],
-)
+@pytest.mark.parametrize(("text", "message"), [
+    ("[]", "is an object"),
+    ('{"type": "string"}', "describes no object"),
+    ('{"type": "object", "properties": {"A b": {}, "a_b": {}}}', "both become `a_b`"),
+    ('{"x-dlt": {}, "$defs": {"t": {"properties": {"a": {"x-dlt": {"data_type": "int"}}}}}}', "invalid for a column"),
+    ('{"x-dlt": {"settings": 1}, "$defs": {}}', "cannot express the whole file"),
+    ('{"type": ', "ends within a value"),
+    ('{"properties": 7}', "a.json:1:16: `properties` must be an object"),
+    ('{"properties": {"a": {"properties": []}}}', "a.json:1:37: `properties` must be an object"),
+    ('{"properties": {"a": 7}}', "a.json:1:22: `a` must be an object or true or false"),
+    ('{"properties": {"a": {"type": 7}}}', "a.json:1:31: `type` must be a list or a string"),
+    ('{"$defs": 7}', "a.json:1:11: `$defs` must be an object"),
+    ('{"x-dlt": {}, "$defs": {"orders": true}}', "a.json:1:35: `orders` must be an object"),
+    ('{"x-dlt": {}, "$defs": {"orders": {"type": "object"}}}', "a.json:1:35: `orders` has no `properties`"),
+    ('{"x-dlt": {}}', "a.json:1:1: the document has no `$defs`"),
+])  # fmt: skip
 def test_what_is_no_schema_is_refused(text: str, message: str):
     with pytest.raises(InputError) as caught:
         jsonschema.read(text, "a.json")
@@ -243,20 +237,14 @@ def test_a_schema_loses_the_same_wherever_it_is_and_however_it_is_referred_to(lo
     assert [(loss.path, loss.item) for loss in losses] == [("orders.pet", word) for word in words]
 
 
-@pytest.mark.parametrize(
-    ("items", "words"),
-    [
-        ({"type": "string", "enum": ["a"], "description": "d"}, ["x-enum", "description"]),
-        (
-            {"type": "string", "maxLength": 5, "pattern": "^a", "minLength": 1},
-            ["precision", "x-pattern", "x-min-length"],
-        ),
-        ({"type": "integer", "minimum": 1, "multipleOf": 2}, ["x-minimum", "x-multiple-of"]),
-        ({"type": "array", "items": {"type": "number", "exclusiveMaximum": 1}}, ["x-exclusive-maximum"]),
-        ({"type": ["string", "null"]}, []),
-        ({"type": "object", "properties": {"a": {"type": "string", "maxLength": 5, "description": "d"}}}, []),
-    ],
-)
+@pytest.mark.parametrize(("items", "words"), [
+    ({"type": "string", "enum": ["a"], "description": "d"}, ["x-enum", "description"]),
+    ({"type": "string", "maxLength": 5, "pattern": "^a", "minLength": 1}, ["precision", "x-pattern", "x-min-length"]),
+    ({"type": "integer", "minimum": 1, "multipleOf": 2}, ["x-minimum", "x-multiple-of"]),
+    ({"type": "array", "items": {"type": "number", "exclusiveMaximum": 1}}, ["x-exclusive-maximum"]),
+    ({"type": ["string", "null"]}, []),
+    ({"type": "object", "properties": {"a": {"type": "string", "maxLength": 5, "description": "d"}}}, []),
+])  # fmt: skip
 @pytest.mark.parametrize("place", ["in a list", "in a map"])
 def test_what_no_hint_of_a_list_or_a_map_has_is_lost(place: str, items: dict[str, Any], words: list[str]):
     _, losses = table_of({"properties": {"pet": PLACES[place](items)}, "$defs": {"lossy": items}})

@@ -285,19 +285,14 @@ def test_new_columns_get_no_reserved_number(tmp_path: Path):
     assert list(message.reserved_name) == []
 
 
-@pytest.mark.parametrize(
-    ("text", "tables"),
-    [
-        ("message A { B b = 1; } message B { int32 x = 1; }", ["a"]),
-        ("message A { A a = 1; }", ["a"]),
-        ("message A { B b = 1; } message B { A a = 1; }", ["a", "b"]),
-        (
-            "message C { int32 x = 1; } message A { B b = 1; } message B { A a = 1; D d = 2; } message D {}",
-            ["a", "b", "c", "d"],
-        ),
-        ("message C { A a = 1; } message A { B b = 1; } message B { A a = 1; }", ["c"]),
-    ],
-)
+@pytest.mark.parametrize(("text", "tables"), [
+    ("message A { B b = 1; } message B { int32 x = 1; }", ["a"]),
+    ("message A { A a = 1; }", ["a"]),
+    ("message A { B b = 1; } message B { A a = 1; }", ["a", "b"]),
+    ("message C { int32 x = 1; } message A { B b = 1; } message B { A a = 1; D d = 2; } message D {}",
+     ["a", "b", "c", "d"]),
+    ("message C { A a = 1; } message A { B b = 1; } message B { A a = 1; }", ["c"]),
+])  # fmt: skip
 def test_messages_that_hold_each_other_are_tables_unless_a_table_holds_them(text: str, tables: list[str]):
     schema = protobuf.read(text, "m.proto").schema
     assert sorted(table.name for table in data_tables(schema)) == tables

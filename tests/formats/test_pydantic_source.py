@@ -104,20 +104,8 @@ def test_documents_hold_bytes_as_base64_which_is_longer_than_they_are():
 
 
 NASTY = [
-    "class",
-    "model_config",
-    "model_x",
-    "_id",
-    "1st",
-    "a b",
-    "str",
-    "datetime",
-    "copy",
-    "Field",
-    "field",
-    "ä",
-    "\"'",
-]
+    "class", "model_config", "model_x", "_id", "1st", "a b", "str", "datetime", "copy", "Field", "field", "ä", "\"'",
+]  # fmt: skip
 
 
 @pytest.mark.filterwarnings("error")

@@ -220,14 +220,9 @@ def test_types_that_sources_do_not_agree_about_are_all_kept() -> None:
     assert together.declared_types(("c",)) == set()
 
 
-@pytest.mark.parametrize(
-    ("file", "shown"),
-    [
-        ("in/a.csv", "in/a.csv, row 7"),
-        ("a.TSV.gz", "a.TSV.gz, row 7"),
-        ("a.jsonl", "a.jsonl:7"),
-        ("csv/a.jsonl.gz", "csv/a.jsonl.gz:7"),
-    ],
-)
+@pytest.mark.parametrize(("file", "shown"), [
+    ("in/a.csv", "in/a.csv, row 7"), ("a.TSV.gz", "a.TSV.gz, row 7"), ("a.jsonl", "a.jsonl:7"),
+    ("csv/a.jsonl.gz", "csv/a.jsonl.gz:7"),
+])  # fmt: skip
 def test_places_in_csv_are_called_rows(file: str, shown: str) -> None:
     assert str(Position(file, 7)) == shown

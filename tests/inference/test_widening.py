@@ -32,25 +32,16 @@ def test_both_fit_the_wider_one(left, right):
     assert fits(DeclaredValue(right), wider)
 
 
-@pytest.mark.parametrize(
-    ("left", "right", "wider"),
-    [
-        (
-            {"data_type": "bigint", "precision": 16},
-            {"data_type": "bigint", "precision": 32},
-            {"data_type": "bigint", "precision": 32},
-        ),
-        ({"data_type": "bigint", "precision": 16}, {"data_type": "bigint"}, {"data_type": "bigint"}),
-        (
-            {"data_type": "decimal", "precision": 10, "scale": 2},
-            {"data_type": "decimal", "precision": 12, "scale": 6},
-            {"data_type": "decimal", "precision": 14, "scale": 6},
-        ),
-        ({"data_type": "bigint"}, {"data_type": "double"}, {"data_type": "double"}),
-        ({"data_type": "date"}, {"data_type": "timestamp", "precision": 6}, {"data_type": "timestamp"}),
-        ({"data_type": "bool"}, {"data_type": "bigint"}, {"data_type": "text"}),
-    ],
-)
+@pytest.mark.parametrize(("left", "right", "wider"), [
+    ({"data_type": "bigint", "precision": 16}, {"data_type": "bigint", "precision": 32},
+     {"data_type": "bigint", "precision": 32}),
+    ({"data_type": "bigint", "precision": 16}, {"data_type": "bigint"}, {"data_type": "bigint"}),
+    ({"data_type": "decimal", "precision": 10, "scale": 2}, {"data_type": "decimal", "precision": 12, "scale": 6},
+     {"data_type": "decimal", "precision": 14, "scale": 6}),
+    ({"data_type": "bigint"}, {"data_type": "double"}, {"data_type": "double"}),
+    ({"data_type": "date"}, {"data_type": "timestamp", "precision": 6}, {"data_type": "timestamp"}),
+    ({"data_type": "bool"}, {"data_type": "bigint"}, {"data_type": "text"}),
+])  # fmt: skip
 def test_wider_types(left, right, wider):
     assert widen(left, right) == wider
 

@@ -77,20 +77,10 @@ def test_fixtures_are_seen_as_they_are(fixtures: Path, name: str) -> None:
     assert_same(observed(placed(lines), 100), reference(placed(lines)))
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "collisions",
-        "deep_lists",
-        "deep_objects",
-        "duplicate_keys",
-        "keys",
-        "late_column",
-        "mixed_kinds",
-        "numbers",
-        "texts",
-    ],
-)
+@pytest.mark.parametrize("name", [
+    "collisions", "deep_lists", "deep_objects", "duplicate_keys", "keys", "late_column", "mixed_kinds", "numbers",
+    "texts",
+])  # fmt: skip
 def test_hostile_documents_are_seen_as_they_are(fixtures: Path, name: str) -> None:
     lines = (fixtures / "hostile" / f"{name}.jsonl").read_bytes().split(b"\n")
     assert_same(observed(placed(lines), 7), reference(placed(lines)))

@@ -42,20 +42,10 @@ def test_elements_are_those_of_the_list(
     assert [json.loads(element) for element in split(text, size)] == json.loads(text.decode("utf-8-sig"))
 
 
-@pytest.mark.parametrize(
-    ("text", "good"),
-    [
-        ("[1,2", 1),
-        ("[1,,2]", 2),
-        ("[1,]", 1),
-        ("[,]", 0),
-        ("[1] x", 1),
-        ("[1]]", 1),
-        ('["a', 0),
-        ("[1,2]\n[3]", 2),
-        ("[", 0),
-    ],
-)
+@pytest.mark.parametrize(("text", "good"), [
+    ("[1,2", 1), ("[1,,2]", 2), ("[1,]", 1), ("[,]", 0), ("[1] x", 1), ("[1]]", 1), ('["a', 0), ("[1,2]\n[3]", 2),
+    ("[", 0),
+])  # fmt: skip
 def test_what_is_no_json_gives_elements_that_are_none(text: str, good: int) -> None:
     assert sum(map(is_json, split(text.encode()))) == good
     assert not all(map(is_json, split(text.encode())))

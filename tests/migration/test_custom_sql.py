@@ -59,32 +59,17 @@ def test_a_file_without_an_undo_cannot_be_undone_and_an_empty_one_need_not_be() 
     assert not read("-- schemactl: precondition\nSELECT 1").is_empty
 
 
-@pytest.mark.parametrize(
-    ("dialect", "text", "count"),
-    [
-        ("postgresql", "DO $body$ BEGIN PERFORM 1; COMMIT; END $body$; SELECT ';--'", 2),
-        ("postgresql", "SELECT E'it\\'s; -- schemactl: undo'; /* a; /* b; */ c; */ SELECT 2", 2),
-        (
-            "postgresql",
-            "CREATE FUNCTION f() RETURNS int BEGIN ATOMIC SELECT CASE WHEN true THEN 1 END; END; SELECT 1",
-            2,
-        ),
-        (
-            "sqlite",
-            "CREATE TRIGGER t AFTER INSERT ON o BEGIN UPDATE o SET a = CASE WHEN 1 THEN 2 END; END; SELECT 1;",
-            2,
-        ),
-        (
-            "sqlite",
-            "CREATE TRIGGER t AFTER INSERT ON o BEGIN UPDATE o SET \"end\" = 'begin'; SELECT 1; END; SELECT 2",
-            2,
-        ),
-        ("postgresql", "CREATE FUNCTION begin() RETURNS int LANGUAGE sql AS 'SELECT 1'; SELECT 'end'", 2),
-        ("sqlite", 'SELECT [a;b], "c;d", `e;f`;;', 1),
-        ("duckdb", "SELECT 'a\n-- schemactl: undo\nb'", 1),
-        ("duckdb", "SELECT $$a;b$$; FROM orders SELECT count(*)", 2),
-    ],
-)
+@pytest.mark.parametrize(("dialect", "text", "count"), [
+    ("postgresql", "DO $body$ BEGIN PERFORM 1; COMMIT; END $body$; SELECT ';--'", 2),
+    ("postgresql", "SELECT E'it\\'s; -- schemactl: undo'; /* a; /* b; */ c; */ SELECT 2", 2),
+    ("postgresql", "CREATE FUNCTION f() RETURNS int BEGIN ATOMIC SELECT CASE WHEN true THEN 1 END; END; SELECT 1", 2),
+    ("sqlite", "CREATE TRIGGER t AFTER INSERT ON o BEGIN UPDATE o SET a = CASE WHEN 1 THEN 2 END; END; SELECT 1;", 2),
+    ("sqlite", "CREATE TRIGGER t AFTER INSERT ON o BEGIN UPDATE o SET \"end\" = 'begin'; SELECT 1; END; SELECT 2", 2),
+    ("postgresql", "CREATE FUNCTION begin() RETURNS int LANGUAGE sql AS 'SELECT 1'; SELECT 'end'", 2),
+    ("sqlite", 'SELECT [a;b], "c;d", `e;f`;;', 1),
+    ("duckdb", "SELECT 'a\n-- schemactl: undo\nb'", 1),
+    ("duckdb", "SELECT $$a;b$$; FROM orders SELECT count(*)", 2),
+])  # fmt: skip
 def test_statements_end_where_the_dialect_ends_them(dialect: str, text: str, count: int) -> None:
     found = read(text, dialect).statements
     assert len(found) == count
@@ -96,33 +81,27 @@ def test_line_ends_of_windows_change_nothing() -> None:
     assert read(text.replace("\n", "\r\n")) == read(text)
 
 
-@pytest.mark.parametrize(
-    ("text", "line", "message"),
-    [
-        ("SELECT 1;\nCOMMIT;", 2, "`COMMIT` is about transactions"),
-        ("begin; SELECT 1; END", 1, "`BEGIN` is about transactions"),
-        ("SELECT 1;\n\nrollback to savepoint a", 3, "`ROLLBACK` is about transactions"),
-        ("START TRANSACTION", 1, "`START` is about transactions"),
-        ("SELECT 1;\n-- schemactl: undo\nSAVEPOINT a", 3, "`SAVEPOINT` is about transactions"),
-        ("SELECT 1;\n-- schemactl: rollback\nSELECT 2", 2, "there is no section `rollback`"),
-        ("-- schemactl: undo\n-- schemactl: undo\n", 2, "there are two sections `undo`"),
-        ("SELECT 1;\n-- schemactl: run\nSELECT 2", 1, "there are statements above the first section"),
-        ("/*\n-- schemactl: undo\n*/ SELECT 1", 2, "this marker is not at the start of a line, or is in a comment"),
-        (
-            "/* a /* b */\n-- schemactl: undo\n*/ SELECT 1",
-            2,
-            "this marker is not at the start of a line, or is in a comment",
-        ),
-        ("SELECT 1; -- schemactl: undo", 1, "this marker is not at the start of a line, or is in a comment"),
-        ("-- schemactl: precondition\nSELECT 1; SELECT 2", 1, "a precondition must be one query"),
-        ("-- schemactl: precondition\nDELETE FROM a", 1, "a precondition must be one query"),
-        ("-- schemactl: precondition\n", 1, "a precondition must be one query"),
-        ("SELECT 'a", None, "this is not SQL"),
-        ("SELECT 1 /* a", None, "this is not SQL"),
-        ("CREATE FUNCTION f() RETURNS int BEGIN ATOMIC SELECT 1; COMMIT;", 1, "a `BEGIN` has no `END`"),
-        ("CREATE FUNCTION f() RETURNS int AS 'begin';\nCOMMIT; SELECT 'end'", 2, "`COMMIT` is about transactions"),
-    ],
-)
+@pytest.mark.parametrize(("text", "line", "message"), [
+    ("SELECT 1;\nCOMMIT;", 2, "`COMMIT` is about transactions"),
+    ("begin; SELECT 1; END", 1, "`BEGIN` is about transactions"),
+    ("SELECT 1;\n\nrollback to savepoint a", 3, "`ROLLBACK` is about transactions"),
+    ("START TRANSACTION", 1, "`START` is about transactions"),
+    ("SELECT 1;\n-- schemactl: undo\nSAVEPOINT a", 3, "`SAVEPOINT` is about transactions"),
+    ("SELECT 1;\n-- schemactl: rollback\nSELECT 2", 2, "there is no section `rollback`"),
+    ("-- schemactl: undo\n-- schemactl: undo\n", 2, "there are two sections `undo`"),
+    ("SELECT 1;\n-- schemactl: run\nSELECT 2", 1, "there are statements above the first section"),
+    ("/*\n-- schemactl: undo\n*/ SELECT 1", 2, "this marker is not at the start of a line, or is in a comment"),
+    ("/* a /* b */\n-- schemactl: undo\n*/ SELECT 1", 2,
+     "this marker is not at the start of a line, or is in a comment"),
+    ("SELECT 1; -- schemactl: undo", 1, "this marker is not at the start of a line, or is in a comment"),
+    ("-- schemactl: precondition\nSELECT 1; SELECT 2", 1, "a precondition must be one query"),
+    ("-- schemactl: precondition\nDELETE FROM a", 1, "a precondition must be one query"),
+    ("-- schemactl: precondition\n", 1, "a precondition must be one query"),
+    ("SELECT 'a", None, "this is not SQL"),
+    ("SELECT 1 /* a", None, "this is not SQL"),
+    ("CREATE FUNCTION f() RETURNS int BEGIN ATOMIC SELECT 1; COMMIT;", 1, "a `BEGIN` has no `END`"),
+    ("CREATE FUNCTION f() RETURNS int AS 'begin';\nCOMMIT; SELECT 'end'", 2, "`COMMIT` is about transactions"),
+])  # fmt: skip
 def test_what_cannot_run_in_a_transaction_or_be_understood_is_refused_with_its_line(
     text: str, line: int | None, message: str
 ) -> None:

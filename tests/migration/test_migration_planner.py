@@ -220,44 +220,29 @@ def test_nulls_are_counted_before_they_are_forbidden():
     assert kinds([freed]) == [DropNotNull]
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "conversion"),
-    [
-        (column("x", "bigint"), column("x", "text"), Conversion.WHOLE),
-        (column("x", "text"), column("x", "bigint"), Conversion.DEPENDS),
-        (column("x", "timestamp"), column("x", "date"), Conversion.LOSES),
-        (column("x", "json"), column("x", "bool"), Conversion.REFUSED),
-        (column("x", "bigint", precision=16), column("x", "bigint"), Conversion.WHOLE),
-        (column("x", "bigint"), column("x", "bigint", precision=16), Conversion.DEPENDS),
-        (
-            column("x", "decimal", precision=10, scale=2),
-            column("x", "decimal", precision=12, scale=2),
-            Conversion.WHOLE,
-        ),
-        (
-            column("x", "decimal", precision=10, scale=2),
-            column("x", "decimal", precision=10, scale=4),
-            Conversion.DEPENDS,
-        ),
-        (
-            column("x", "decimal", precision=10, scale=2),
-            column("x", "decimal", precision=12, scale=4),
-            Conversion.WHOLE,
-        ),
-        (column("x", "decimal"), column("x", "decimal", precision=38, scale=2), Conversion.LOSES),
-        (column("x", "text"), column("x", "text", precision=10), Conversion.DEPENDS),
-        (column("x", "text", precision=5), column("x", "text", precision=10), Conversion.WHOLE),
-        (column("x", "text", precision=5), column("x", "text"), Conversion.WHOLE),
-        (column("x", "timestamp"), column("x", "timestamp", timezone=False), Conversion.WHOLE),
-        (column("x", "timestamp", precision=6), column("x", "timestamp", precision=3), Conversion.LOSES),
-        (column("x", "bigint"), column("x", "text", precision=4), Conversion.DEPENDS),
-        (column("x", "bigint"), column("x", "decimal", precision=19, scale=0), Conversion.WHOLE),
-        (column("x", "bigint"), column("x", "decimal", precision=10, scale=0), Conversion.DEPENDS),
-        (column("x", "double"), column("x", "decimal", precision=38, scale=9), Conversion.WHOLE),
-        (column("x", "double"), column("x", "decimal", precision=10, scale=2), Conversion.DEPENDS),
-        (Column("x", {"x-database-type": "interval"}), column("x", "text"), Conversion.REFUSED),
-    ],
-)
+@pytest.mark.parametrize(("before", "after", "conversion"), [
+    (column("x", "bigint"), column("x", "text"), Conversion.WHOLE),
+    (column("x", "text"), column("x", "bigint"), Conversion.DEPENDS),
+    (column("x", "timestamp"), column("x", "date"), Conversion.LOSES),
+    (column("x", "json"), column("x", "bool"), Conversion.REFUSED),
+    (column("x", "bigint", precision=16), column("x", "bigint"), Conversion.WHOLE),
+    (column("x", "bigint"), column("x", "bigint", precision=16), Conversion.DEPENDS),
+    (column("x", "decimal", precision=10, scale=2), column("x", "decimal", precision=12, scale=2), Conversion.WHOLE),
+    (column("x", "decimal", precision=10, scale=2), column("x", "decimal", precision=10, scale=4), Conversion.DEPENDS),
+    (column("x", "decimal", precision=10, scale=2), column("x", "decimal", precision=12, scale=4), Conversion.WHOLE),
+    (column("x", "decimal"), column("x", "decimal", precision=38, scale=2), Conversion.LOSES),
+    (column("x", "text"), column("x", "text", precision=10), Conversion.DEPENDS),
+    (column("x", "text", precision=5), column("x", "text", precision=10), Conversion.WHOLE),
+    (column("x", "text", precision=5), column("x", "text"), Conversion.WHOLE),
+    (column("x", "timestamp"), column("x", "timestamp", timezone=False), Conversion.WHOLE),
+    (column("x", "timestamp", precision=6), column("x", "timestamp", precision=3), Conversion.LOSES),
+    (column("x", "bigint"), column("x", "text", precision=4), Conversion.DEPENDS),
+    (column("x", "bigint"), column("x", "decimal", precision=19, scale=0), Conversion.WHOLE),
+    (column("x", "bigint"), column("x", "decimal", precision=10, scale=0), Conversion.DEPENDS),
+    (column("x", "double"), column("x", "decimal", precision=38, scale=9), Conversion.WHOLE),
+    (column("x", "double"), column("x", "decimal", precision=10, scale=2), Conversion.DEPENDS),
+    (Column("x", {"x-database-type": "interval"}), column("x", "text"), Conversion.REFUSED),
+])  # fmt: skip
 def test_a_type_is_changed_in_place_and_values_are_counted_where_they_may_be_lost(before, after, conversion):
     (step,) = columns([before], [after], engine=postgresql)
     assert step.conversion is conversion

@@ -43,19 +43,12 @@ def test_a_module_of_the_users(tmp_path, monkeypatch):
         assert normalizer_of(naming("own_normalizer")).plan(None) == "planned"
 
 
-@pytest.mark.parametrize(
-    ("module", "message", "hint"),
-    [
-        ("relatonal", "no normalizer `relatonal`", "did you mean `relational`"),
-        (
-            "dlt.common.normalizers.json.relational_no_coersion",
-            "no normalizer",
-            "did you mean `relational_no_coercion`",
-        ),
-        ("no.such.module", "no normalizer `no.such.module`", "known: nested, relational"),
-        ("json", "contains no normalizer", "plan"),
-    ],
-)
+@pytest.mark.parametrize(("module", "message", "hint"), [
+    ("relatonal", "no normalizer `relatonal`", "did you mean `relational`"),
+    ("dlt.common.normalizers.json.relational_no_coersion", "no normalizer", "did you mean `relational_no_coercion`"),
+    ("no.such.module", "no normalizer `no.such.module`", "known: nested, relational"),
+    ("json", "contains no normalizer", "plan"),
+])  # fmt: skip
 def test_what_is_no_normalizer_is_reported(module, message, hint):
     with pytest.raises(InputError, match=message) as reported, admit_modules(["no.such.module", "json"]):
         normalizer_of(naming(module))

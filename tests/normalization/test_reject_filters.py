@@ -22,23 +22,14 @@ def reject(**values):
     return Reject.of({**row, **values})
 
 
-@pytest.mark.parametrize(
-    ("values", "kind", "reason"),
-    [
-        ({}, RejectKind.CONTRACT, "data_type=discard_row: expected bigint, found text"),
-        ({"entity": "typing", "found": "cannot convert n/a"}, RejectKind.TYPING, "not a value of type bigint"),
-        (
-            {"row_key": None, "expected": "int_parsing", "found": "not an integer"},
-            RejectKind.MODEL,
-            "int_parsing: not an integer",
-        ),
-        (
-            {"entity": "columns", "found": "the model has no such field"},
-            RejectKind.MODEL,
-            "bigint: the model has no such field",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("values", "kind", "reason"), [
+    ({}, RejectKind.CONTRACT, "data_type=discard_row: expected bigint, found text"),
+    ({"entity": "typing", "found": "cannot convert n/a"}, RejectKind.TYPING, "not a value of type bigint"),
+    ({"row_key": None, "expected": "int_parsing", "found": "not an integer"}, RejectKind.MODEL,
+     "int_parsing: not an integer"),
+    ({"entity": "columns", "found": "the model has no such field"}, RejectKind.MODEL,
+     "bigint: the model has no such field"),
+])  # fmt: skip
 def test_rejects_have_a_kind_and_a_reason_without_the_value(values, kind, reason):
     assert (reject(**values).kind, reject(**values).reason) == (kind, reason)
 

@@ -57,27 +57,17 @@ def holds_mark(value: Any) -> bool:
 UNUSABLE = "a timestamp whose offset no operation accepts"
 
 MEANT = [
-    Difference(
-        "dlt reads an offset of 24 hours or more and fails as soon as it uses the timestamp; we refuse it",
-        lambda value, theirs, ours: theirs == UNUSABLE and ours == REFUSED,
-    ),
-    Difference(
-        "dlt fails on an hour without minutes such as `12:`; we refuse it",
-        lambda value, theirs, ours: isinstance(value, str) and theirs == Failed(TypeError) and ours == REFUSED,
-    ),
-    Difference(
-        "dlt fails on seconds whose year the C library cannot count; we refuse them, as dlt does nearer ones",
-        lambda value, theirs, ours: theirs == Failed(OSError) and ours == REFUSED,
-    ),
-    Difference(
-        "dlt fails to write JSON with integers beyond 64 bits or half surrogate pairs; we write it",
-        lambda value, theirs, ours: isinstance(value, dict | list) and theirs == Failed(TypeError) and ours != REFUSED,
-    ),
-    Difference(
-        "dlt marks types by a private character and cuts it off texts in JSON that start so; we keep it",
-        lambda value, theirs, ours: isinstance(value, dict | list) and holds_mark(value),
-    ),
-]
+    Difference("dlt reads an offset of 24 hours or more and fails as soon as it uses the timestamp; we refuse it",
+        lambda value, theirs, ours: theirs == UNUSABLE and ours == REFUSED),
+    Difference("dlt fails on an hour without minutes such as `12:`; we refuse it",
+        lambda value, theirs, ours: isinstance(value, str) and theirs == Failed(TypeError) and ours == REFUSED),
+    Difference("dlt fails on seconds whose year the C library cannot count; we refuse them, as dlt does nearer ones",
+        lambda value, theirs, ours: theirs == Failed(OSError) and ours == REFUSED),
+    Difference("dlt fails to write JSON with integers beyond 64 bits or half surrogate pairs; we write it",
+        lambda value, theirs, ours: isinstance(value, dict | list) and theirs == Failed(TypeError) and ours != REFUSED),
+    Difference("dlt marks types by a private character and cuts it off texts in JSON that start so; we keep it",
+        lambda value, theirs, ours: isinstance(value, dict | list) and holds_mark(value)),
+]  # fmt: skip
 
 
 def outcome(convert: Callable[[], Any]) -> Any:
@@ -159,38 +149,11 @@ WORDS = spaced("""
 """)
 
 BLANKS_AND_WORSE = [
-    "",
-    " ",
-    "\n",
-    " 1 ",
-    " 0x1 ",
-    "e A==",
-    "0x68 69",
-    " 2024-01-02",
-    "2024-01-02 ",
-    "2024-01-02\n",
-    "2024\n",
-    " 3:04",
-    "2024 3:04",
-    "2024-01-02 03:04:05",
-    "20240102 030405",
-    "20240102 3:4",
-    "2024/01/02 3:04:05|5",
-    "2024-01-02T03:04:05 Z",
-    "2024-01-02T03:04:05 UTC",
-    "1999W402 Z",
-    "\u00a01",
-    "\x1c1",
-    "\u200b1",
-    "1\x00",
-    "\ufeff{}",
-    "\ud800",
-    "\ud83d\ude00",
-    "1" * 5000,
-    "0x" + "f" * 300,
-    "[" * 2000,
-    "2024-01-02T03:04:05." + "1" * 40,
-]
+    "", " ", "\n", " 1 ", " 0x1 ", "e A==", "0x68 69", " 2024-01-02", "2024-01-02 ", "2024-01-02\n", "2024\n", " 3:04",
+    "2024 3:04", "2024-01-02 03:04:05", "20240102 030405", "20240102 3:4", "2024/01/02 3:04:05|5",
+    "2024-01-02T03:04:05 Z", "2024-01-02T03:04:05 UTC", "1999W402 Z", "\u00a01", "\x1c1", "\u200b1", "1\x00",
+    "\ufeff{}", "\ud800", "\ud83d\ude00", "1" * 5000, "0x" + "f" * 300, "[" * 2000, "2024-01-02T03:04:05." + "1" * 40,
+]  # fmt: skip
 
 CURATED = [*DAYS, *TIMES, *MOMENTS, *NUMBERS, *WORDS, *BLANKS_AND_WORSE]
 

@@ -22,18 +22,9 @@ ENTITIES = ("tables", "columns", "data_type")
 DISCARDS = ("discard_row", "discard_value")
 
 KNOWN = {
-    "nr": "bigint",
-    "a": "bigint",
-    "t": "text",
-    "b": "bool",
-    "d": "double",
-    "ts": "timestamp",
-    "dec": "decimal",
-    "day": "date",
-    "w": "bigint",
-    "i": None,
-    "j": None,
-}
+    "nr": "bigint", "a": "bigint", "t": "text", "b": "bool", "d": "double", "ts": "timestamp", "dec": "decimal",
+    "day": "date", "w": "bigint", "i": None, "j": None,
+}  # fmt: skip
 
 CASES = {
     "nothing new": {"a": 1, "t": "x", "b": True, "d": 1.5, "ts": "2024-05-06T07:08:09Z", "dec": "1.25"},

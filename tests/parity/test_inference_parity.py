@@ -522,19 +522,12 @@ def test_integers_past_64_bits(number, data_type, tmp_path):
             pipeline.extract(dlt.resource([{"a": number}], name="data"))
 
 
-@pytest.mark.parametrize(
-    ("documents", "columns"),
-    [
-        (
-            [{"a": 1}, {"a": "2024-01-01T00:00:00Z"}, {"a": "x"}],
-            {"a": "bigint", "a__v_text": "timestamp", "a__v_text__v_text": "text"},
-        ),
-        (
-            [{"a": 1, "a__v_text": 5}, {"a": "x"}, {"a": "y"}],
-            {"a": "bigint", "a__v_text": "bigint", "a__v_text__v_text": "text"},
-        ),
-    ],
-)
+@pytest.mark.parametrize(("documents", "columns"), [
+    ([{"a": 1}, {"a": "2024-01-01T00:00:00Z"}, {"a": "x"}],
+     {"a": "bigint", "a__v_text": "timestamp", "a__v_text__v_text": "text"}),
+    ([{"a": 1, "a__v_text": 5}, {"a": "x"}, {"a": "y"}],
+     {"a": "bigint", "a__v_text": "bigint", "a__v_text__v_text": "text"}),
+])  # fmt: skip
 def test_a_variant_of_a_variant(documents, columns):
     _, taken = by_dlt(PLAIN, "data", documents)
     assert taken == documents[: 2 if "a__v_text" not in documents[0] else 1]

@@ -46,33 +46,17 @@ CASES: dict[str, dict[str, Any]] = {
     "merge_without_a_key": {"write_disposition": "merge"},
     "by_primary_key": {"write_disposition": "merge", "primary_key": "id", "columns": RANKED},
     "by_merge_key": {"write_disposition": "merge", "merge_key": "part"},
-    "by_both_with_deletions": {
-        "write_disposition": "merge",
-        "primary_key": "id",
-        "merge_key": "part",
-        "columns": MARKED,
-    },
-    "upsert": {
-        "write_disposition": {"disposition": "merge", "strategy": "upsert"},
-        "primary_key": "id",
-        "columns": MARKED,
-    },
-    "insert_only": {
-        "write_disposition": {"disposition": "merge", "strategy": "insert-only"},
-        "primary_key": "id",
-        "columns": RANKED,
-    },
+    "by_both_with_deletions": {"write_disposition": "merge", "primary_key": "id", "merge_key": "part",
+        "columns": MARKED},
+    "upsert": {"write_disposition": {"disposition": "merge", "strategy": "upsert"}, "primary_key": "id",
+        "columns": MARKED},
+    "insert_only": {"write_disposition": {"disposition": "merge", "strategy": "insert-only"}, "primary_key": "id",
+        "columns": RANKED},
     "scd2": {"write_disposition": {"disposition": "merge", "strategy": "scd2"}},
-    "scd2_by_merge_key_with_an_open_end": {
-        "write_disposition": {
-            "disposition": "merge",
-            "strategy": "scd2",
-            "active_record_timestamp": "9999-12-31",
-            "validity_column_names": ["since", "until"],
-        },
-        "merge_key": "part",
-    },
-}
+    "scd2_by_merge_key_with_an_open_end": {"write_disposition": {"disposition": "merge", "strategy": "scd2",
+                                               "active_record_timestamp": "9999-12-31",
+                                               "validity_column_names": ["since", "until"]}, "merge_key": "part"},
+}  # fmt: skip
 """By the names of their tables, which all are loaded by the same three loads."""
 # Of rows with one primary key dlt lets DuckDB choose what is nested, and these strategies expect no such rows.
 UNIQUE = {"upsert", "insert_only"}

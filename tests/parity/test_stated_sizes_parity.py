@@ -77,15 +77,10 @@ CHANGES = {
     "open_bits_enough": Change(bits(16), pa.int64(), (7, 8), (7, 8), is_judged_by_dlt=False),
     "bytes_up": Change({"data_type": "binary", "precision": 2}, pa.binary(4), (b"abcd",), (b"abcd",)),
     "text": Change({"data_type": "text", "precision": 9}, pa.string(), ("abc",), ("abc",), is_judged_by_dlt=False),
-    "zone_on": Change(
-        {"data_type": "timestamp", "timezone": False},
-        pa.timestamp("us", tz="UTC"),
-        (DAY.replace(tzinfo=UTC),),
-        (DAY.replace(tzinfo=UTC),),
-        is_judged_by_dlt=False,
-    ),
+    "zone_on": Change({"data_type": "timestamp", "timezone": False}, pa.timestamp("us", tz="UTC"),
+        (DAY.replace(tzinfo=UTC),), (DAY.replace(tzinfo=UTC),), is_judged_by_dlt=False),
     "zone_off": Change({"data_type": "timestamp"}, pa.timestamp("us"), (DAY,), (DAY,), is_judged_by_dlt=False),
-}
+}  # fmt: skip
 ROWS = tuple((name, value) for name, change in CHANGES.items() for value in change.values)
 """What stands in each row, beside its number; all else is null."""
 

@@ -284,27 +284,15 @@ def test_readers_behind_a_star_have_what_depends_on_them() -> None:
     assert [reader.name for reader in daily.downstream] == ["last"]
 
 
-@pytest.mark.parametrize(
-    ("fields", "uses", "blind"),
-    [
-        ({"loaded_at_field": "id"}, set(), []),
-        ({"loaded_at_field": "id", "freshness": {"warn_after": {"count": None}}}, set(), []),
-        ({"loaded_at_field": "id", "freshness": {"warn_after": {"count": 1}}}, {("id", "select")}, []),
-        (
-            {
-                "loaded_at_field": "cast(note as date)",
-                "freshness": {"error_after": {"count": 1}, "filter": "amount > 1"},
-            },
-            {("note", "select"), ("amount", "where")},
-            [],
-        ),
-        (
-            {"loaded_at_query": "select 1", "freshness": {"error_after": {"count": 1}}},
-            set(),
-            ["the query of its freshness"],
-        ),
-    ],
-)
+@pytest.mark.parametrize(("fields", "uses", "blind"), [
+    ({"loaded_at_field": "id"}, set(), []),
+    ({"loaded_at_field": "id", "freshness": {"warn_after": {"count": None}}}, set(), []),
+    ({"loaded_at_field": "id", "freshness": {"warn_after": {"count": 1}}}, {("id", "select")}, []),
+    ({"loaded_at_field": "cast(note as date)", "freshness": {"error_after": {"count": 1}, "filter": "amount > 1"}},
+     {("note", "select"), ("amount", "where")}, []),
+    ({"loaded_at_query": "select 1", "freshness": {"error_after": {"count": 1}}}, set(),
+     ["the query of its freshness"]),
+])  # fmt: skip
 def test_the_freshness_of_a_source_reads_its_columns(
     fields: dict[str, Any], uses: set[tuple[str, str]], blind: list[str]
 ) -> None:

@@ -50,33 +50,18 @@ REVENUE = Reader("exposure", "Revenue", owner="Finance")
 MART = Reader("model", "mart", owner="@shop/marts")
 STAGING = broken_reader("stg_orders", 12, MART, REVENUE, owner="@shop/data")
 CASES = {
-    "broken": (
-        {"readers": (STAGING, broken_reader("other", 3, owner="@shop/data")), "answer": Answer.READ},
-        "`stg_orders` (models/",
-        "`@shop/data`<br>`Finance`",
-    ),
+    "broken": ({"readers": (STAGING, broken_reader("other", 3, owner="@shop/data")), "answer": Answer.READ},
+        "`stg_orders` (models/", "`@shop/data`<br>`Finance`"),
     "broken without an owner": ({"readers": (broken_reader("other"),), "answer": Answer.READ}, "`other`", ""),
-    "repaired": (
-        {"repaired": (STAGING.reader,), "answer": Answer.NOT_READ},
-        "no declared reader reads the column<br>repaired in this change: `stg_orders`",
-        "",
-    ),
-    "broken, and others unknown": (
-        {
-            "readers": (broken_reader("other"),),
-            "answer": Answer.READ,
-            "blind": (
-                Blindness(REVENUE, "a macro"),
-                Blindness(MART, "a macro"),
-                Blindness(broken_reader("other").reader, "x"),
-            ),
-        },
-        "<br>cannot tell whether `Revenue`, `mart` read the column: a macro",
-        "",
-    ),
+    "repaired": ({"repaired": (STAGING.reader,), "answer": Answer.NOT_READ},
+        "no declared reader reads the column<br>repaired in this change: `stg_orders`", ""),
+    "broken, and others unknown": ({"readers": (broken_reader("other"),), "answer": Answer.READ,
+                                    "blind": (Blindness(REVENUE, "a macro"), Blindness(MART, "a macro"),
+                                        Blindness(broken_reader("other").reader, "x"))},
+        "<br>cannot tell whether `Revenue`, `mart` read the column: a macro", ""),
     "not read": ({"answer": Answer.NOT_READ}, "no declared reader reads the column", ""),
     "no readers": ({}, "", ""),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("fields", "breaks", "owner"), CASES.values(), ids=CASES)

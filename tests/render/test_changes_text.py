@@ -47,16 +47,10 @@ CASES: list[tuple[Change, tuple[str | None, str | None], str]] = [
     (ColumnRemoved("t", ID), ("t", "id"), "column removed, was bigint, not null, primary_key"),
     (VariantFolded("t", ID, "k"), ("t", "id"), "variant folded into `k`, was bigint, not null, primary_key"),
     (ColumnAdded("t", Column("n")), ("t", "n"), "new column, no type"),
-    (
-        ColumnRetyped("t", "c", {"data_type": "text"}, {"data_type": "text", "precision": 9}),
-        ("t", "c"),
-        "type text -> text(9)",
-    ),
-    (
-        ColumnRetyped("t", "c", {"data_type": "text"}, {"data_type": "text", "precision": None}),
-        ("t", "c"),
-        'type rewritten: {"data_type": "text"} -> {"data_type": "text", "precision": null}',
-    ),
+    (ColumnRetyped("t", "c", {"data_type": "text"}, {"data_type": "text", "precision": 9}), ("t", "c"),
+     "type text -> text(9)"),
+    (ColumnRetyped("t", "c", {"data_type": "text"}, {"data_type": "text", "precision": None}), ("t", "c"),
+     'type rewritten: {"data_type": "text"} -> {"data_type": "text", "precision": null}'),
     (NullabilityChanged("t", "c", ABSENT, False), ("t", "c"), "now required"),
     (NullabilityChanged("t", "c", False, ABSENT), ("t", "c"), "now nullable"),
     (NullabilityChanged("t", "c", ABSENT, True), ("t", "c"), "still nullable (`nullable: true` added)"),
@@ -64,7 +58,7 @@ CASES: list[tuple[Change, tuple[str | None, str | None], str]] = [
     (NullabilityChanged("t", "c", None, True), ("t", "c"), "still nullable (`nullable`: null -> true)"),
     (ColumnPropertyChanged("t", "c", "x-a", {"b": 1}, 2), ("t", "c"), '`x-a`: {"b": 1} -> 2'),
     (ColumnsReordered("t", ("a", "b"), ("b", "a")), ("t", None), "columns reordered: `b`, `a`"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("change", "where", "words"), CASES, ids=lambda each: type(each).__name__)

@@ -178,19 +178,13 @@ def test_contract_violation_stands_apart_from_the_tree() -> None:
     assert sum("violation X702" in line for line in lines) == 1
 
 
-@pytest.mark.parametrize(
-    ("counted", "words"),
-    [
-        (Counted(1, 1, (), None), "data: 1 of 1 value does not survive"),
-        (
-            Counted(9, 2, ("a", 1), Location("x.jsonl", 4)),
-            '2 of 9 values do not survive, such as "a", 1, first in x.jso',
-        ),
-        (Counted(5_000, 0), "data: all 5,000 values survive"),
-        (Counted(1, 0), "data: the only value survives"),
-        (Counted(0, 0), "data: no values"),
-    ],
-)
+@pytest.mark.parametrize(("counted", "words"), [
+    (Counted(1, 1, (), None), "data: 1 of 1 value does not survive"),
+    (Counted(9, 2, ("a", 1), Location("x.jsonl", 4)), '2 of 9 values do not survive, such as "a", 1, first in x.jso'),
+    (Counted(5_000, 0), "data: all 5,000 values survive"),
+    (Counted(1, 0), "data: the only value survives"),
+    (Counted(0, 0), "data: no values"),
+])  # fmt: skip
 def test_finding_says_what_the_data_says(counted: Counted, words: str) -> None:
     assert words in print_review(_with(replace(_found("C204"), counted=counted)), WHOLE)
 
@@ -239,23 +233,15 @@ def test_changes_that_the_hash_leaves_out_are_reported_as_such() -> None:
     assert "5 changes of keys that the hash omits" in printed
 
 
-@pytest.mark.parametrize(
-    ("message", "before", "after", "shown"),
-    [
-        (
-            "the contract on `columns` goes from `freeze` to `evolve`",
-            {"columns": "freeze"},
-            {"columns": "evolve"},
-            None,
-        ),
-        ("the key changes from (`a`) to nothing", ["a"], [], None),
-        ("`c` is permitted now", ["a", "b"], ["a", "b", "c"], '["a", "b"] -> ["a", "b", "c"]'),
-        ("hands down `{}`", {"a": "b"}, {}, '{"a": "b"} -> {}'),
-        ("another order", ["a", "b"], ["b", "a"], '["a", "b"] -> ["b", "a"]'),
-        ("another order", ["a" * 50, "b" * 50], ["b" * 50, "a" * 50], None),
-        ("another size", None, 3, None),
-    ],
-)
+@pytest.mark.parametrize(("message", "before", "after", "shown"), [
+    ("the contract on `columns` goes from `freeze` to `evolve`", {"columns": "freeze"}, {"columns": "evolve"}, None),
+    ("the key changes from (`a`) to nothing", ["a"], [], None),
+    ("`c` is permitted now", ["a", "b"], ["a", "b", "c"], '["a", "b"] -> ["a", "b", "c"]'),
+    ("hands down `{}`", {"a": "b"}, {}, '{"a": "b"} -> {}'),
+    ("another order", ["a", "b"], ["b", "a"], '["a", "b"] -> ["b", "a"]'),
+    ("another order", ["a" * 50, "b" * 50], ["b" * 50, "a" * 50], None),
+    ("another size", None, 3, None),
+])  # fmt: skip
 def test_values_that_the_sentence_reports_are_not_reported_again(
     message: str, before: object, after: object, shown: str | None
 ) -> None:

@@ -112,19 +112,13 @@ def fixes_of(before: dict, after: dict, rule: str, **stated) -> tuple[str, str, 
     return tuple(only(base, head, rule, **each, **stated).fix for each in settings)
 
 
-@pytest.mark.parametrize(
-    ("rule", "before", "after"),
-    [
-        ("D302", TEXT, BIGINT),
-        ("D306", {**TEXT, "precision": 9}, {**TEXT, "precision": 8}),
-        (
-            "D308",
-            {"data_type": "decimal", "precision": 10, "scale": 2},
-            {"data_type": "decimal", "precision": 10, "scale": 4},
-        ),
-        ("N401", TEXT, {**TEXT, "nullable": False}),
-    ],
-)
+@pytest.mark.parametrize(("rule", "before", "after"), [
+    ("D302", TEXT, BIGINT),
+    ("D306", {**TEXT, "precision": 9}, {**TEXT, "precision": 8}),
+    ("D308", {"data_type": "decimal", "precision": 10, "scale": 2},
+     {"data_type": "decimal", "precision": 10, "scale": 4}),
+    ("N401", TEXT, {**TEXT, "nullable": False}),
+])  # fmt: skip
 def test_nobody_is_asked_for_data_that_was_given(rule, before, after):
     without, unanswered, lost, none_lost = fixes_of(before, after, rule)
     assert "`--data FILE`" in without

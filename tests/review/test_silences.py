@@ -84,37 +84,21 @@ def test_parsed():
     assert parse_silences([]) == ()
 
 
-@pytest.mark.parametrize(
-    ("item", "message", "hint"),
-    [
-        ({"rule": "C204"}, "silence 1 has no `reason`", "add a reason for the silence"),
-        (
-            {"rule": "C204", "reason": "  "},
-            "silence 1 has no `reason`",
-            "add a reason for the silence",
-        ),
-        ({"reason": "a"}, "silence 1 has no `rule`", "the id of a rule, such as `C204`"),
-        ({"rule": "c204", "reason": "a"}, "silence 1: there is no rule `c204`", "did you mean `C204`?"),
-        ({"rule": "nonsense", "reason": "a"}, "silence 1: there is no rule `nonsense`", "ids look like `C204`"),
-        ({"rule": 204, "reason": "a"}, "silence 1: `rule` is `204`, not text", None),
-        (
-            {"rule": "C204", "reason": "a", "tabel": "orders"},
-            "silence 1 has an unknown key `tabel`",
-            "did you mean `table`?",
-        ),
-        (
-            {"rule": "C204", "reason": "a", "until": "soon"},
-            "silence 1: `until` is `soon`, not a date",
-            "write a date like `2030-06-30`",
-        ),
-        (
-            {"rule": "C204", "reason": "a", "until": datetime(2026, 3, 31, 12)},
-            "silence 1: `until` is `2026-03-31 12:00:00`, not a date",
-            "write a date like `2030-06-30`",
-        ),
-        ("C204", "silence 1 is not a table", "keys: rule, table, column, fingerprint, severity, reason, until"),
-    ],
-)
+@pytest.mark.parametrize(("item", "message", "hint"), [
+    ({"rule": "C204"}, "silence 1 has no `reason`", "add a reason for the silence"),
+    ({"rule": "C204", "reason": "  "}, "silence 1 has no `reason`", "add a reason for the silence"),
+    ({"reason": "a"}, "silence 1 has no `rule`", "the id of a rule, such as `C204`"),
+    ({"rule": "c204", "reason": "a"}, "silence 1: there is no rule `c204`", "did you mean `C204`?"),
+    ({"rule": "nonsense", "reason": "a"}, "silence 1: there is no rule `nonsense`", "ids look like `C204`"),
+    ({"rule": 204, "reason": "a"}, "silence 1: `rule` is `204`, not text", None),
+    ({"rule": "C204", "reason": "a", "tabel": "orders"}, "silence 1 has an unknown key `tabel`",
+     "did you mean `table`?"),
+    ({"rule": "C204", "reason": "a", "until": "soon"}, "silence 1: `until` is `soon`, not a date",
+     "write a date like `2030-06-30`"),
+    ({"rule": "C204", "reason": "a", "until": datetime(2026, 3, 31, 12)},
+     "silence 1: `until` is `2026-03-31 12:00:00`, not a date", "write a date like `2030-06-30`"),
+    ("C204", "silence 1 is not a table", "keys: rule, table, column, fingerprint, severity, reason, until"),
+])  # fmt: skip
 def test_a_wrong_silence_is_refused(item, message, hint):
     at = Location("schemactl.toml")
     with pytest.raises(InputError) as caught:

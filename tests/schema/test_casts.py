@@ -29,16 +29,9 @@ TYPES = {
     T.TIME: FullType(T.TIME, 6),
 }
 SQL_TYPES = {
-    T.TEXT: "text",
-    T.DOUBLE: "double precision",
-    T.BOOL: "boolean",
-    T.TIMESTAMP: "timestamptz",
-    T.BIGINT: "bigint",
-    T.DECIMAL: "decimal(38, 9)",
-    T.WEI: "decimal(38, 0)",
-    T.DATE: "date",
-    T.TIME: "time",
-}
+    T.TEXT: "text", T.DOUBLE: "double precision", T.BOOL: "boolean", T.TIMESTAMP: "timestamptz", T.BIGINT: "bigint",
+    T.DECIMAL: "decimal(38, 9)", T.WEI: "decimal(38, 0)", T.DATE: "date", T.TIME: "time",
+}  # fmt: skip
 """Of the types that a cast is judged for."""
 
 VALUES = {

@@ -20,19 +20,13 @@ from schemactl.schema.contract import (
 )
 
 
-@pytest.mark.parametrize(
-    ("stated", "contract"),
-    [
-        (None, Contract()),
-        ({}, Contract()),
-        ("freeze", Contract(Mode.FREEZE, Mode.FREEZE, Mode.FREEZE)),
-        ({"columns": "discard_row"}, Contract(columns=Mode.DISCARD_ROW)),
-        (
-            "columns=freeze, data_type=discard_value",
-            Contract(columns=Mode.FREEZE, data_type=Mode.DISCARD_VALUE),
-        ),
-    ],
-)
+@pytest.mark.parametrize(("stated", "contract"), [
+    (None, Contract()),
+    ({}, Contract()),
+    ("freeze", Contract(Mode.FREEZE, Mode.FREEZE, Mode.FREEZE)),
+    ({"columns": "discard_row"}, Contract(columns=Mode.DISCARD_ROW)),
+    ("columns=freeze, data_type=discard_value", Contract(columns=Mode.FREEZE, data_type=Mode.DISCARD_VALUE)),
+])  # fmt: skip
 def test_forms(stated, contract):
     assert Contract.of(stated) == contract
 

@@ -86,21 +86,14 @@ def test_a_stated_size_may_be_too_small(before, after, expected):
     assert has_room(full_type(before), full_type(after)) is expected
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "expected"),
-    [
-        ({"data_type": "text", "precision": 5}, {"data_type": "text"}, Effect.GROWS),
-        ({"data_type": "text"}, {"data_type": "text", "precision": 5}, Effect.SHRINKS),
-        ({"data_type": "binary", "precision": 5}, {"data_type": "binary", "precision": 6}, Effect.GROWS),
-        ({"data_type": "bigint", "precision": 128}, {"data_type": "bigint"}, Effect.SHRINKS),
-        (
-            {"data_type": "decimal", "precision": 5, "scale": 2},
-            {"data_type": "decimal", "precision": 9},
-            Effect.DEPENDS,
-        ),
-        ({"data_type": "time", "precision": 3}, {"data_type": "time"}, None),
-        ({"data_type": "double"}, {"data_type": "double", "precision": 5}, None),
-    ],
-)
+@pytest.mark.parametrize(("before", "after", "expected"), [
+    ({"data_type": "text", "precision": 5}, {"data_type": "text"}, Effect.GROWS),
+    ({"data_type": "text"}, {"data_type": "text", "precision": 5}, Effect.SHRINKS),
+    ({"data_type": "binary", "precision": 5}, {"data_type": "binary", "precision": 6}, Effect.GROWS),
+    ({"data_type": "bigint", "precision": 128}, {"data_type": "bigint"}, Effect.SHRINKS),
+    ({"data_type": "decimal", "precision": 5, "scale": 2}, {"data_type": "decimal", "precision": 9}, Effect.DEPENDS),
+    ({"data_type": "time", "precision": 3}, {"data_type": "time"}, None),
+    ({"data_type": "double"}, {"data_type": "double", "precision": 5}, None),
+])  # fmt: skip
 def test_another_size(before, after, expected):
     assert size_effect(full_type(before), full_type(after)) is expected

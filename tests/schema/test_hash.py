@@ -20,22 +20,14 @@ def stored(columns, **others):
     return {"version": 1, "engine_version": 11, "name": "t", "tables": {"a": table}, **others}
 
 
-@pytest.mark.parametrize(
-    ("schema", "expected"),
-    [
-        (
-            {"version": 1, "engine_version": 11, "name": "t", "tables": {}},
-            "V4+pEcSFpYwBIe+1gJ6Lo8C9B24TOOC4zKc9T2ePr1o=",
-        ),
-        (stored([X, Y]), "iX5zHUmbzIB2NdBgfsdlbRm3OqtaC2+NqcwyEojhjKk="),
-        (stored([Y, X]), "gZDyAeX0VsOc1qJ6UIVl5YqMwtn/uTKxY8supEmGNss="),
-        (
-            stored([X, Y], version_hash="zz", previous_hashes=["q"], imported_version_hash="i"),
-            "iX5zHUmbzIB2NdBgfsdlbRm3OqtaC2+NqcwyEojhjKk=",
-        ),
-        (stored([{**X, "nullable": True}, Y]), "xOGGQ/MVkh4/GesQ9bf5ECLyQjNzCmT5TrP+kA/fLG0="),
-    ],
-)
+@pytest.mark.parametrize(("schema", "expected"), [
+    ({"version": 1, "engine_version": 11, "name": "t", "tables": {}}, "V4+pEcSFpYwBIe+1gJ6Lo8C9B24TOOC4zKc9T2ePr1o="),
+    (stored([X, Y]), "iX5zHUmbzIB2NdBgfsdlbRm3OqtaC2+NqcwyEojhjKk="),
+    (stored([Y, X]), "gZDyAeX0VsOc1qJ6UIVl5YqMwtn/uTKxY8supEmGNss="),
+    (stored([X, Y], version_hash="zz", previous_hashes=["q"], imported_version_hash="i"),
+     "iX5zHUmbzIB2NdBgfsdlbRm3OqtaC2+NqcwyEojhjKk="),
+    (stored([{**X, "nullable": True}, Y]), "xOGGQ/MVkh4/GesQ9bf5ECLyQjNzCmT5TrP+kA/fLG0="),
+])  # fmt: skip
 def test_worked_examples(schema, expected):
     assert stored_hash(schema) == expected
 

@@ -89,28 +89,18 @@ def test_another_type_does_not_keep_the_sizes_of_the_one_before():
     assert after("total:not_null") == {**decimal.properties, "nullable": False}
 
 
-@pytest.mark.parametrize(
-    ("stored", "hint", "stated"),
-    [
-        ({"data_type": "text", "precision": 80}, "c:text", {"data_type": "text"}),
-        ({"data_type": "text", "precision": 80}, "c:text(20)", {"data_type": "text", "precision": 20}),
-        ({"data_type": "text", "precision": 80}, "c:text,not_null", {"data_type": "text", "nullable": False}),
-        ({"data_type": "text", "precision": 80}, "c:unique", {"data_type": "text", "precision": 80, "unique": True}),
-        ({"data_type": "bigint", "precision": 32}, "c:bigint", {"data_type": "bigint"}),
-        ({"data_type": "binary", "precision": 16}, "c:binary", {"data_type": "binary"}),
-        ({"data_type": "decimal", "precision": 10, "scale": 2}, "c:decimal", {"data_type": "decimal"}),
-        (
-            {"data_type": "decimal", "precision": 10, "scale": 2},
-            "c:decimal(12)",
-            {"data_type": "decimal", "precision": 12},
-        ),
-        (
-            {"data_type": "timestamp", "precision": 3, "timezone": False},
-            "c:timestamp",
-            {"data_type": "timestamp", "timezone": False},
-        ),
-    ],
-)
+@pytest.mark.parametrize(("stored", "hint", "stated"), [
+    ({"data_type": "text", "precision": 80}, "c:text", {"data_type": "text"}),
+    ({"data_type": "text", "precision": 80}, "c:text(20)", {"data_type": "text", "precision": 20}),
+    ({"data_type": "text", "precision": 80}, "c:text,not_null", {"data_type": "text", "nullable": False}),
+    ({"data_type": "text", "precision": 80}, "c:unique", {"data_type": "text", "precision": 80, "unique": True}),
+    ({"data_type": "bigint", "precision": 32}, "c:bigint", {"data_type": "bigint"}),
+    ({"data_type": "binary", "precision": 16}, "c:binary", {"data_type": "binary"}),
+    ({"data_type": "decimal", "precision": 10, "scale": 2}, "c:decimal", {"data_type": "decimal"}),
+    ({"data_type": "decimal", "precision": 10, "scale": 2}, "c:decimal(12)", {"data_type": "decimal", "precision": 12}),
+    ({"data_type": "timestamp", "precision": 3, "timezone": False}, "c:timestamp",
+     {"data_type": "timestamp", "timezone": False}),
+])  # fmt: skip
 def test_a_type_without_a_size_is_the_type_without_a_size(stored, hint, stated):
     schema = new_schema("shop").with_table(Table("orders", {"c": Column("c", stored)}))
     (column,) = with_hints(schema, Hints((parse_column(hint),)), "orders").tables["orders"].columns.values()

@@ -89,22 +89,14 @@ def test_sizes_may_change_under_a_contract_that_does_not_compare_them(
     assert bool(judge_edit(with_column(old), with_column(new))) == is_refused
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "expected", "found"),
-    [
-        (column("a"), column("a", "bigint"), "text", "bigint"),
-        (column("a"), column("a", precision=8), "precision: unset", "precision: 8"),
-        (
-            column("a"),
-            Column("a", {"data_type": "text", "nullable": False}),
-            "nullable: true",
-            "nullable: false",
-        ),
-        (column("a"), column("a", "decimal", scale=2), "text, scale: unset", "decimal, scale: 2"),
-        (column("a", "bigint", precision=16), column("a", "bigint"), "precision: 16", "precision: unset"),
-        (column("a", "timestamp", timezone=False), column("a", "timestamp"), "timezone: false", "timezone: unset"),
-    ],
-)
+@pytest.mark.parametrize(("old", "new", "expected", "found"), [
+    (column("a"), column("a", "bigint"), "text", "bigint"),
+    (column("a"), column("a", precision=8), "precision: unset", "precision: 8"),
+    (column("a"), Column("a", {"data_type": "text", "nullable": False}), "nullable: true", "nullable: false"),
+    (column("a"), column("a", "decimal", scale=2), "text, scale: unset", "decimal, scale: 2"),
+    (column("a", "bigint", precision=16), column("a", "bigint"), "precision: 16", "precision: unset"),
+    (column("a", "timestamp", timezone=False), column("a", "timestamp"), "timezone: false", "timezone: unset"),
+])  # fmt: skip
 def test_a_changed_type_is_refused(old, new, expected, found):
     judgment = judge(schema(table("t", old)), schema(table("t", new)), {"data_type": "freeze"})
     assert judgment.violations == (Violation("t", "a", Entity.DATA_TYPE, Mode.FREEZE, expected, found),)

@@ -457,15 +457,10 @@ def test_tables_with_other_numbers_are_siblings(before, after, is_rename):
     assert renames(changes) == ({before: after} if is_rename else {})
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ("sales_eu", "sales_us"),
-        ("raw_orders", "clean_orders"),
-        ("users_active", "users_archived"),
-        ("salesEu", "salesUs"),
-    ],
-)
+@pytest.mark.parametrize(("before", "after"), [
+    ("sales_eu", "sales_us"), ("raw_orders", "clean_orders"), ("users_active", "users_archived"),
+    ("salesEu", "salesUs"),
+])  # fmt: skip
 def test_tables_that_are_distinguished_by_one_word_are_siblings(before, after):
     columns = [column(name) for name in ("id", "total", "note", "status", "placed_at")]
     assert renames(changes_of(shop(table(before, *columns)), shop(table(after, *columns)))) == {}

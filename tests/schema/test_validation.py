@@ -207,30 +207,18 @@ def test_a_message_stays_short_and_printable():
     assert finding.message.isprintable()
 
 
-@pytest.mark.parametrize(
-    ("schema", "keys", "hint"),
-    [
-        (
-            with_table(schema_contract="promote"),
-            ("schema_contract",),
-            "write `x-schemactl-contract: {data_type: promote}` next to `schema_contract`",
-        ),
-        (
-            with_table(schema_contract={"data_type": "promote_text", "columns": "freeze"}),
-            ("schema_contract", "data_type"),
-            "write `x-schemactl-contract: {data_type: promote_text}` next to `schema_contract`",
-        ),
-        (with_table(**{PROMOTION_HINT: "promot"}), (PROMOTION_HINT,), "did you mean `promote`?"),
-        (
-            with_table(**{PROMOTION_HINT: {"columns": "promote"}}),
-            (PROMOTION_HINT, "columns"),
-            "only data types are promoted: use `schema_contract`",
-        ),
-        (with_column(**{PROMOTION_HINT: {"data_type": "freeze"}}), (PROMOTION_HINT, "data_type"), "one of "),
-        (stored(**{PROMOTION_HINT: "promote"}), (PROMOTION_HINT,), "put it into `settings`"),
-        (stored(settings={PROMOTION_HINT: 5}), ("settings", PROMOTION_HINT), "one of "),
-    ],
-)
+@pytest.mark.parametrize(("schema", "keys", "hint"), [
+    (with_table(schema_contract="promote"), ("schema_contract",),
+     "write `x-schemactl-contract: {data_type: promote}` next to `schema_contract`"),
+    (with_table(schema_contract={"data_type": "promote_text", "columns": "freeze"}), ("schema_contract", "data_type"),
+     "write `x-schemactl-contract: {data_type: promote_text}` next to `schema_contract`"),
+    (with_table(**{PROMOTION_HINT: "promot"}), (PROMOTION_HINT,), "did you mean `promote`?"),
+    (with_table(**{PROMOTION_HINT: {"columns": "promote"}}), (PROMOTION_HINT, "columns"),
+     "only data types are promoted: use `schema_contract`"),
+    (with_column(**{PROMOTION_HINT: {"data_type": "freeze"}}), (PROMOTION_HINT, "data_type"), "one of "),
+    (stored(**{PROMOTION_HINT: "promote"}), (PROMOTION_HINT,), "put it into `settings`"),
+    (stored(settings={PROMOTION_HINT: 5}), ("settings", PROMOTION_HINT), "one of "),
+])  # fmt: skip
 def test_a_promotion_in_a_wrong_place_or_form_is_explained(
     schema: dict[str, Any], keys: tuple[str, ...], hint: str
 ) -> None:

@@ -12,17 +12,11 @@ from tests.store.test_revision import commit, git
 
 BOTH = (Forge.GITHUB, Forge.GITLAB)
 RULES = {
-    "the last match wins": (
-        BOTH,
-        "* @all\n*.sql @sql\n/queries/a.sql @a",
-        {"queries/a.sql": "@a", "b.sql": "@sql", "c": "@all"},
-    ),
+    "the last match wins": (BOTH, "* @all\n*.sql @sql\n/queries/a.sql @a",
+        {"queries/a.sql": "@a", "b.sql": "@sql", "c": "@all"}),
     "a name matches in any folder": (BOTH, "*.sql @sql\nREADME @docs", {"a/b/c.sql": "@sql", "x/README": "@docs"}),
-    "a slash at the start is the top": (
-        BOTH,
-        "/queries/ @q\n/x.sql @x",
-        {"queries/a/b.sql": "@q", "a/queries/b.sql": "", "a/x.sql": ""},
-    ),
+    "a slash at the start is the top": (BOTH, "/queries/ @q\n/x.sql @x",
+        {"queries/a/b.sql": "@q", "a/queries/b.sql": "", "a/x.sql": ""}),
     "a slash at the end is a folder": (BOTH, "queries/ @q", {"a/queries/b.sql": "@q", "queries": ""}),
     "a folder without a slash": (BOTH, "/models @m", {"models/a/b.sql": "@m", "models": "@m", "models2": ""}),
     "a star stays in its folder": (BOTH, "/docs/* @d", {"docs/a.md": "@d", "docs/a/b.md": ""}),
@@ -34,29 +28,18 @@ RULES = {
     "a rule without owners": (BOTH, "* @all\n/generated/", {"generated/a": "", "b": "@all"}),
     "a blank in a name": (BOTH, "/my\\ file.sql @m", {"my file.sql": "@m"}),
     "empty lines, comments, line ends": (BOTH, "\ufeff# @x\r\n\r\n* @all\r\n", {"a": "@all"}),
-    "an inner slash begins at the top of GitHub": (
-        (Forge.GITHUB,),
-        "docs/a.md @d",
-        {"docs/a.md": "@d", "x/docs/a.md": ""},
-    ),
+    "an inner slash begins at the top of GitHub": ((Forge.GITHUB,), "docs/a.md @d",
+        {"docs/a.md": "@d", "x/docs/a.md": ""}),
     "an inner slash begins anywhere on GitLab": ((Forge.GITLAB,), "docs/a.md @d", {"x/docs/a.md": "@d"}),
-    "GitHub skips what it does not support": (
-        (Forge.GITHUB,),
-        "* @all\n!a.sql\n[ab].sql @x\n[Section] @y\n\\#a @z",
-        {"a.sql": "@all", "#a": "@all"},
-    ),
-    "sections of GitLab add up": (
-        (Forge.GITLAB,),
+    "GitHub skips what it does not support": ((Forge.GITHUB,), "* @all\n!a.sql\n[ab].sql @x\n[Section] @y\n\\#a @z",
+        {"a.sql": "@all", "#a": "@all"}),
+    "sections of GitLab add up": ((Forge.GITLAB,),
         "* @all\n[Data] @data\n*.sql\n/q/ @q\n^[Docs][2]\n*.md @docs\n[DATA]\n/q/z.sql @z",
-        {"a.sql": "@all, @data", "q/a.sql": "@all, @q", "a.md": "@all, @docs", "q/z.sql": "@all, @z"},
-    ),
-    "GitLab excludes files of a section": (
-        (Forge.GITLAB,),
-        "* @all\n[Data]\n*.sql @data\n!/old/\n/old/a.sql @b",
-        {"old/a.sql": "@all", "a.sql": "@all, @data"},
-    ),
+        {"a.sql": "@all, @data", "q/a.sql": "@all, @q", "a.md": "@all, @docs", "q/z.sql": "@all, @z"}),
+    "GitLab excludes files of a section": ((Forge.GITLAB,), "* @all\n[Data]\n*.sql @data\n!/old/\n/old/a.sql @b",
+        {"old/a.sql": "@all", "a.sql": "@all, @data"}),
     "a name with a bracket": ((Forge.GITLAB,), "/a[b].sql @x", {"a[b].sql": "@x", "ab.sql": ""}),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("forges", "text", "owners"), RULES.values(), ids=RULES)

@@ -12,15 +12,10 @@ from schemactl.store.file_trees import RevisionFiles, WorkingFiles
 from tests.store.test_revision import commit, git
 
 TEXTS = {
-    "queries/a.sql": "select 1",
-    "queries/b.txt": "no query",
-    "queries/day/c.sql": "select 3",
-    "queries/day/deep/d.sql": "select 4",
-    "queries/.hidden/e.sql": "select 5",
-    "queries/.f.sql": "select 6",
-    "queries/[x].sql": "select 7",
-    "other/ü g.sql": "select 8",
-}
+    "queries/a.sql": "select 1", "queries/b.txt": "no query", "queries/day/c.sql": "select 3",
+    "queries/day/deep/d.sql": "select 4", "queries/.hidden/e.sql": "select 5", "queries/.f.sql": "select 6",
+    "queries/[x].sql": "select 7", "other/ü g.sql": "select 8",
+}  # fmt: skip
 PATTERNS = (
     "queries", "queries/", "./queries", "queries/a.sql", "queries/*.sql", "queries/**", "queries/**/*.sql", "**/*.sql",
     "queries/?.sql", "queries/[[]x].sql", "queries/[ab].*", "queries/*/*.sql", "queries/.hidden/*.sql",

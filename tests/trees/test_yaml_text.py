@@ -143,22 +143,8 @@ def test_both_readers_give_one_tree_of_known_schemas(conformance: OutsideData):
 
 INDENTS = ["", "", "  ", "  ", "    ", " "]
 KEYS = [
-    "a:",
-    "b: ",
-    "c: ",
-    "d: ",
-    "- ",
-    "on: ",
-    "'k': ",
-    "re:x: ",
-    "a b: ",
-    "1: ",
-    "<<: ",
-    "? ",
-    "e:  ",
-    "null: ",
-    "- -",
-]
+    "a:", "b: ", "c: ", "d: ", "- ", "on: ", "'k': ", "re:x: ", "a b: ", "1: ", "<<: ", "? ", "e:  ", "null: ", "- -",
+]  # fmt: skip
 VALUES = [
     *("", "", "x", "[]", "{}", "true", "012", "-1", "a#b", "a:b", "(1 = 2)", "a - b", "1:30", "2024-01-02", "null"),
     *("'it''s'", "'x\ty'", "é", "+a/=", "a ? b", "a, b", "1" * 20),

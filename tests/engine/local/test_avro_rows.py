@@ -48,45 +48,22 @@ def read(engine: Engine, *names: str) -> list[dict[str, Any]]:
     return rows
 
 
-@pytest.mark.parametrize(
-    ("of", "stored", "value", "arrow_type"),
-    [
-        ({"type": "int", "logicalType": "date"}, -1, date(1969, 12, 31), pa.date32()),
-        ({"type": "int", "logicalType": "time-millis"}, 5, 5, pa.int32()),
-        ({"type": "long", "logicalType": "time-micros"}, 5, time(microsecond=5), pa.time64("us")),
-        (
-            {"type": "long", "logicalType": "timestamp-millis"},
-            -(62_135_596_800_000),
-            datetime(1, 1, 1, tzinfo=UTC),
-            pa.timestamp("us", "UTC"),
-        ),
-        (
-            {"type": "long", "logicalType": "local-timestamp-micros"},
-            1,
-            datetime(1970, 1, 1, microsecond=1),
-            pa.timestamp("us"),
-        ),
-        (
-            {"type": "bytes", "logicalType": "decimal", "precision": 38, "scale": 2},
-            (10**37 + 1).to_bytes(16, "big"),
-            Decimal(f"1{'0' * 35}.01"),
-            pa.decimal128(38, 2),
-        ),
-        (
-            {"type": "fixed", "name": "f", "size": 2, "logicalType": "decimal", "precision": 9, "scale": 1},
-            b"ab",
-            b"ab",
-            pa.binary(),
-        ),
-        (
-            ["null", "int", "string"],
-            "x",
-            {"member0": None, "member1": "x"},
-            pa.struct([("member0", pa.int32()), ("member1", pa.string())]),
-        ),
-        ({"type": "map", "values": ["null", "long"]}, {"a": None}, [("a", None)], pa.map_(pa.string(), pa.int64())),
-    ],
-)
+@pytest.mark.parametrize(("of", "stored", "value", "arrow_type"), [
+    ({"type": "int", "logicalType": "date"}, -1, date(1969, 12, 31), pa.date32()),
+    ({"type": "int", "logicalType": "time-millis"}, 5, 5, pa.int32()),
+    ({"type": "long", "logicalType": "time-micros"}, 5, time(microsecond=5), pa.time64("us")),
+    ({"type": "long", "logicalType": "timestamp-millis"}, -(62_135_596_800_000), datetime(1, 1, 1, tzinfo=UTC),
+     pa.timestamp("us", "UTC")),
+    ({"type": "long", "logicalType": "local-timestamp-micros"}, 1, datetime(1970, 1, 1, microsecond=1),
+     pa.timestamp("us")),
+    ({"type": "bytes", "logicalType": "decimal", "precision": 38, "scale": 2}, (10**37 + 1).to_bytes(16, "big"),
+     Decimal(f"1{'0' * 35}.01"), pa.decimal128(38, 2)),
+    ({"type": "fixed", "name": "f", "size": 2, "logicalType": "decimal", "precision": 9, "scale": 1}, b"ab", b"ab",
+     pa.binary()),
+    (["null", "int", "string"], "x", {"member0": None, "member1": "x"},
+     pa.struct([("member0", pa.int32()), ("member1", pa.string())])),
+    ({"type": "map", "values": ["null", "long"]}, {"a": None}, [("a", None)], pa.map_(pa.string(), pa.int64())),
+])  # fmt: skip
 def test_types_are_those_of_spark(
     local_engine: Engine, of: Any, stored: Any, value: Any, arrow_type: pa.DataType
 ) -> None:

@@ -20,19 +20,9 @@ from schemactl.engine.spark.options import (
 from schemactl.errors import InputError
 
 
-@pytest.mark.parametrize(
-    "master",
-    [
-        "local",
-        "local[2]",
-        "local[*]",
-        "local[4,2]",
-        "local-cluster[2,1,1024]",
-        "spark://a:7077,b",
-        "yarn",
-        "k8s://h",
-    ],
-)
+@pytest.mark.parametrize("master", [
+    "local", "local[2]", "local[*]", "local[4,2]", "local-cluster[2,1,1024]", "spark://a:7077,b", "yarn", "k8s://h",
+])  # fmt: skip
 def test_every_form_of_a_master_is_taken(master: str) -> None:
     check_options(SparkOptions(master=master))
     check_options(SparkOptions(conf={"spark.master": master}))
