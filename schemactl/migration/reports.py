@@ -307,7 +307,7 @@ class RebaseReport:
 
 
 @dataclass(frozen=True, slots=True)
-class FolderStanding:
+class FolderStatus:
     """How far a destination has come with the migrations of a folder.
 
     Attributes:
@@ -341,7 +341,7 @@ class FolderApplyReport(_Ended):
         applied: the runs, in their order; the last one may be refused.
     """
 
-    standing: FolderStanding
+    status: FolderStatus
     next: PlanReport | None
     later: tuple[MigrationPlan, ...]
     outcome: Outcome

@@ -15,7 +15,7 @@ from schemactl.migration.custom_sql import OwnSql
 from schemactl.migration.migration_plan import MigrationPlan
 from schemactl.migration.plan_documents import plan_document
 from schemactl.migration.planner import PlannedStep
-from schemactl.migration.reports import FolderStanding, PlanReport, StatusReport, VerifyReport
+from schemactl.migration.reports import FolderStatus, PlanReport, StatusReport, VerifyReport
 from schemactl.render import plan_words as words
 from schemactl.render import review_words
 from schemactl.render.changes import describe, full_name
@@ -143,16 +143,16 @@ def report_of_status(report: StatusReport) -> Report:
     return _report("schemactl migrate status", name, findings)
 
 
-def report_of_standings(standings: Sequence[FolderStanding]) -> Report:
+def report_of_folders(statuses: Sequence[FolderStatus]) -> Report:
     """Return the pending migrations of destinations as findings."""
     reviews = []
-    for standing in standings:
-        name, findings = standing.place.shown, list[Finding]()
-        if standing.is_unfinished:
-            findings.append(finding_of(rules.UNFINISHED, f"`{standing.pending[0]}` is unfinished", name))
-        if standing.blocker is not None:
-            findings.append(finding_of(rules.REFUSED, standing.blocker.message, name))
-        findings += [finding_of(rules.PENDING, f"`{migration}` is pending", name) for migration in standing.pending]
+    for status in statuses:
+        name, findings = status.place.shown, list[Finding]()
+        if status.is_unfinished:
+            findings.append(finding_of(rules.UNFINISHED, f"`{status.pending[0]}` is unfinished", name))
+        if status.blocker is not None:
+            findings.append(finding_of(rules.REFUSED, status.blocker.message, name))
+        findings += [finding_of(rules.PENDING, f"`{migration}` is pending", name) for migration in status.pending]
         reviews.append(Review(name=name, base=None, head=None, findings=tuple(findings)))
     return Report(compatibility=Compatibility.FULL, reviews=tuple(reviews), command="schemactl migrate status")
 

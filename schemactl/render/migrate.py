@@ -493,21 +493,21 @@ def print_rebased(report: reports.RebaseReport, look: Look) -> str:
     return print_sections([[*lines, end]], look)
 
 
-def print_standings(standings: Sequence[reports.FolderStanding], look: Look) -> str:
+def print_folder_statuses(statuses: Sequence[reports.FolderStatus], look: Look) -> str:
     """Return how many migrations each destination has."""
-    listed_standings = [standing for standing in standings if not (look.is_quiet and standing.is_settled)]
-    return print_sections([list(_standing(standing)) for standing in listed_standings], look)
+    listed_statuses = [status for status in statuses if not (look.is_quiet and status.is_settled)]
+    return print_sections([list(_folder_status(status)) for status in listed_statuses], look)
 
 
-def _standing(standing: reports.FolderStanding) -> Iterator[RenderableType]:
-    yield Text(_address(standing.place), style="bold")
-    yield indented(Text().append("at      ", style=FAINT).append(standing.at or "no migration yet"))
-    for number, name in enumerate(standing.pending):
-        yield indented(warning("unfinished" if not number and standing.is_unfinished else "pending", name))
-    if standing.blocker is not None:
-        lines = show_blockers([standing.blocker])
+def _folder_status(status: reports.FolderStatus) -> Iterator[RenderableType]:
+    yield Text(_address(status.place), style="bold")
+    yield indented(Text().append("at      ", style=FAINT).append(status.at or "no migration yet"))
+    for number, name in enumerate(status.pending):
+        yield indented(warning("unfinished" if not number and status.is_unfinished else "pending", name))
+    if status.blocker is not None:
+        lines = show_blockers([status.blocker])
         yield from (indented(line) if isinstance(line, Text) else line for line in lines)
-    elif not standing.pending:
+    elif not status.pending:
         yield indented(Text("no pending migrations", style=_GOOD))
 
 
@@ -515,19 +515,19 @@ def print_pending(report: reports.FolderApplyReport, look: Look) -> str:
     """Return the plans that ``apply --dir`` will run."""
     first = print_plan_report(report.next, look) if report.next is not None else ""
     plans = (first, *(print_plan(plan, look) for plan in report.later))
-    return "\n".join(filter(None, (print_standings([report.standing], look), *plans)))
+    return "\n".join(filter(None, (print_folder_statuses([report.status], look), *plans)))
 
 
 def print_folder_applied(report: reports.FolderApplyReport, look: Look) -> str:
     """Return the outcome of ``apply --dir``."""
     if report.outcome is reports.Outcome.NOTHING:
-        return print_standings([report.standing], look)
+        return print_folder_statuses([report.status], look)
     if report.outcome is reports.Outcome.DECLINED:
         return print_line("nothing changed", look)
     if not report.applied:
         return print_pending(report, look) + "\n" + print_line("migrations refused; nothing was changed", look, ERROR)
     lines: list[RenderableType] = []
-    for name, applied in zip(report.standing.pending, report.applied, strict=False):
+    for name, applied in zip(report.status.pending, report.applied, strict=False):
         if applied.is_refused:
             lines += show_blockers(applied.planned.blockers)
             lines.append(Text(f"{name}: refused and not applied; earlier migrations stay applied", style=ERROR))
@@ -539,7 +539,7 @@ def print_folder_applied(report: reports.FolderApplyReport, look: Look) -> str:
 
 def folder_question(report: reports.FolderApplyReport) -> str:
     """Return the question to ask before migrations of a folder are applied."""
-    return f"apply {counted(len(report.standing.pending), 'migration')} to {_address(report.standing.place)}"
+    return f"apply {counted(len(report.status.pending), 'migration')} to {_address(report.status.place)}"
 
 
 def print_compared(report: reports.CompareReport, look: Look) -> str:

@@ -10,7 +10,7 @@ from typing import Any, Final, get_args
 
 from schemactl.migration.migration_files import write_migration
 from schemactl.migration.plan_documents import plan_document, to_document
-from schemactl.migration.reports import FolderApplyReport, FolderStanding, RebaseReport
+from schemactl.migration.reports import FolderApplyReport, FolderStatus, RebaseReport
 from schemactl.migration.steps import Step
 from schemactl.render import json as values
 from schemactl.render.json import Shown
@@ -33,7 +33,7 @@ _SHOWN: Final[Shown] = {
     "CheckReport": "folder migrations problems",
     "Problem": "file line message hint",
     "NextReport": "folder is_written migration there refusals=blockers",
-    "FolderStanding": "place there at pending is_unfinished is_settled blocker",
+    "FolderStatus": "place there at pending is_unfinished is_settled blocker",
     "CompareReport": "is_same base head changes",
     "MigrationPlan": plan_document,
     "Migration": lambda value: json.loads(write_migration(value)),
@@ -59,19 +59,19 @@ def rebased_document(report: RebaseReport) -> dict[str, Any]:
     return {"folder": report.folder, "moved": moved, "schema_hash": report.schema_hash}
 
 
-def standings_document(folder: str, standings: Sequence[FolderStanding]) -> dict[str, Any]:
+def folder_statuses_document(folder: str, statuses: Sequence[FolderStatus]) -> dict[str, Any]:
     """Return the JSON document of ``status --dir``."""
-    is_settled = all(standing.is_settled for standing in standings)
-    return {"folder": folder, "is_settled": is_settled, "destinations": document(list(standings))}
+    is_settled = all(status.is_settled for status in statuses)
+    return {"folder": folder, "is_settled": is_settled, "destinations": document(list(statuses))}
 
 
 def folder_apply_document(folder: str, report: FolderApplyReport) -> dict[str, Any]:
     """Return the JSON document of ``apply --dir``."""
-    names = report.standing.pending
+    names = report.status.pending
     return {
         "folder": folder,
         "outcome": str(report.outcome),
-        "before": document(report.standing),
+        "before": document(report.status),
         "next": document(report.next),
         "applied": [
             {"migration": name, **document(applied)} for name, applied in zip(names, report.applied, strict=False)

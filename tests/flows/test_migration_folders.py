@@ -18,7 +18,7 @@ from schemactl.destinations._migration.session import SqlMigration
 from schemactl.errors import InputError
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
 from schemactl.flows.migrate.migration_folder import NextRequest, check_folder, next_migration, rebase_folder
-from schemactl.flows.migrate.pending import apply_folder, find_standing, plan_next_there
+from schemactl.flows.migrate.pending import apply_folder, find_folder_status, plan_next_there
 from schemactl.flows.migrate.rollback import RollbackRequest, rollback
 from schemactl.flows.target import migratable
 from schemactl.migration.options import OnUnfit, PlanOptions
@@ -73,7 +73,7 @@ def test_what_is_pending_is_run_and_nothing_else(dataset: Dataset) -> None:
     assert apply(dataset).outcome is Outcome.DONE
     dataset.sql("INSERT INTO @.orders VALUES (1, 5, 'x', 'o')")
     add(ADDED, "add paid")
-    before = find_standing(FOLDER, dataset.url)
+    before = find_folder_status(FOLDER, dataset.url)
     assert (before.at, before.pending) == ("0001_create_orders", ("0002_add_paid",))
 
     report = apply(dataset)
@@ -81,7 +81,7 @@ def test_what_is_pending_is_run_and_nothing_else(dataset: Dataset) -> None:
     assert report.outcome is Outcome.DONE
     assert [len(each.planned.plan.steps) for each in report.applied] == [3]
     assert dataset.sql("SELECT id, amount, memo FROM @.orders") == [(1, 5.0, "x")]
-    after = find_standing(FOLDER, dataset.url)
+    after = find_folder_status(FOLDER, dataset.url)
     assert (after.at, after.pending, after.is_settled) == ("0002_add_paid", (), True)
     assert apply(dataset).outcome is Outcome.NOTHING
 
@@ -96,7 +96,7 @@ def test_a_migration_is_undone_as_any_other_run_and_is_pending_again(dataset: Da
 
     assert report.outcome is Outcome.DONE
     assert dataset.columns() == ["id", "amount", "note", "old"]
-    assert find_standing(FOLDER, dataset.url).pending == ("0002_add",)
+    assert find_folder_status(FOLDER, dataset.url).pending == ("0002_add",)
     assert apply(dataset).outcome is Outcome.DONE
 
 
@@ -110,9 +110,9 @@ def test_a_destination_with_another_schema_is_refused(dataset: Dataset) -> None:
     report = apply(dataset)
 
     assert report.outcome is Outcome.REFUSED
-    assert report.standing.blocker is not None
-    assert report.standing.blocker.kind is BlockerKind.ELSEWHERE
-    assert f"the ledger has the schema {SIZED.version_hash}" in report.standing.blocker.message
+    assert report.status.blocker is not None
+    assert report.status.blocker.kind is BlockerKind.ELSEWHERE
+    assert f"the ledger has the schema {SIZED.version_hash}" in report.status.blocker.message
     assert "paid" not in dataset.columns()
 
 
@@ -125,7 +125,7 @@ def test_a_destination_that_was_brought_to_a_migrations_schema_in_another_way_go
     apply_migration(request, lambda _: True, lambda: nullcontext(None))
     add(ADDED, "add")
 
-    assert find_standing(FOLDER, dataset.url).pending == ("0002_add",)
+    assert find_folder_status(FOLDER, dataset.url).pending == ("0002_add",)
     assert apply(dataset).outcome is Outcome.DONE
 
 
@@ -137,16 +137,16 @@ def test_a_migration_whose_schema_was_loaded_but_whose_tables_are_as_before_has_
     with migratable(dataset.url).open_for_writing("shop", Patience()) as session, session.transaction():
         session.write_version(ADDED)  # as a load does
 
-    standing = find_standing(FOLDER, dataset.url)
+    status = find_folder_status(FOLDER, dataset.url)
 
-    assert (standing.at, standing.pending) == ("0001_create_orders", ())
-    assert standing.blocker is not None
-    assert "the schema of `0002_add`, but the tables do not match it: `orders.amount`" in standing.blocker.message
+    assert (status.at, status.pending) == ("0001_create_orders", ())
+    assert status.blocker is not None
+    assert "the schema of `0002_add`, but the tables do not match it: `orders.amount`" in status.blocker.message
     assert apply(dataset).outcome is Outcome.REFUSED
     request = ApplyRequest(put(ADDED, "added.yaml"), dataset.url, Path("schemas"), PlanOptions())
     assert apply_migration(request, lambda _: True, lambda: nullcontext(None)).outcome is Outcome.DONE
-    standing = find_standing(FOLDER, dataset.url)
-    assert (standing.at, standing.pending, standing.blocker) == ("0002_add", (), None)
+    status = find_folder_status(FOLDER, dataset.url)
+    assert (status.at, status.pending, status.blocker) == ("0002_add", (), None)
 
 
 @pytest.mark.destinations
@@ -159,8 +159,8 @@ def test_tables_that_were_changed_by_hand_are_refused_and_named(dataset: Dataset
     report = apply(dataset)
 
     assert report.outcome is Outcome.REFUSED
-    assert report.standing.blocker is not None
-    assert "`orders.note`" in report.standing.blocker.message
+    assert report.status.blocker is not None
+    assert "`orders.note`" in report.status.blocker.message
     assert "paid" not in dataset.columns()
 
 
@@ -189,7 +189,7 @@ def test_values_that_do_not_fit_stop_one_migration_and_keep_those_before(tmp_pat
 
     assert report.outcome is Outcome.REFUSED
     assert [each.outcome for each in report.applied] == [Outcome.DONE, Outcome.REFUSED]
-    assert find_standing(FOLDER, dataset.url).at == "0002_color"
+    assert find_folder_status(FOLDER, dataset.url).at == "0002_color"
 
 
 @pytest.mark.destinations
@@ -209,8 +209,8 @@ def test_a_migration_that_was_killed_half_way_goes_on(tmp_path: Path, monkeypatc
         patched.setattr(SqlMigration, "run", dying)
         with pytest.raises(KeyboardInterrupt):
             apply(dataset, is_step_by_step=True)
-    standing = find_standing(FOLDER, dataset.url)
-    assert (standing.pending, standing.is_unfinished, standing.blocker) == (("0002_add",), True, None)
+    status = find_folder_status(FOLDER, dataset.url)
+    assert (status.pending, status.is_unfinished, status.blocker) == (("0002_add",), True, None)
 
     report = apply(dataset, is_step_by_step=True)
 
@@ -228,7 +228,7 @@ def test_the_first_migration_may_begin_with_a_schema_that_is_there(tmp_path: Pat
 
     assert problems() == []
     assert apply(dataset).outcome is Outcome.DONE
-    assert apply(replace(dataset, url="sqlite:///empty.db")).standing.blocker is not None
+    assert apply(replace(dataset, url="sqlite:///empty.db")).status.blocker is not None
 
 
 @pytest.mark.destinations
@@ -311,11 +311,11 @@ def test_a_column_that_was_left_alone_can_be_dropped_where_nothing_else_changes(
     assert add(less, "again").migration is None
     add(less, "drop", allows_destructive=True)
 
-    assert find_standing(FOLDER, dataset.url).pending == ("0003_drop",)
-    assert find_standing(FOLDER, elsewhere.url).pending == ()
+    assert find_folder_status(FOLDER, dataset.url).pending == ("0003_drop",)
+    assert find_folder_status(FOLDER, elsewhere.url).pending == ()
     assert apply(dataset, allows_destructive=True).outcome is Outcome.DONE
     assert dataset.columns() == ["id", "amount", "note"]
-    assert find_standing(FOLDER, dataset.url).is_settled
+    assert find_folder_status(FOLDER, dataset.url).is_settled
     assert add(less, "again", allows_destructive=True).migration is None
 
 
@@ -329,7 +329,7 @@ def test_a_file_that_was_changed_added_or_removed_is_refused() -> None:
     sql.write_text(kept + "DROP TABLE orders;\n")
     assert "`0002_add.duckdb.sql` was changed" in problems()
     with pytest.raises(InputError, match="was changed"):
-        find_standing(FOLDER, "duckdb:///x.duckdb")
+        find_folder_status(FOLDER, "duckdb:///x.duckdb")
     sql.unlink()
     assert problems() == ["`0002_add.duckdb.sql` is missing"]
     sql.write_text(kept.replace("\n", "\r\n"))

@@ -22,7 +22,7 @@ from schemactl.flows.migrate.migration_folder import (
     read_folder,
     rebase_folder,
 )
-from schemactl.flows.migrate.pending import find_standing
+from schemactl.flows.migrate.pending import find_folder_status
 from schemactl.migration.custom_sql import OwnSql
 from schemactl.migration.options import PlanOptions
 from schemactl.schema.types import Schema
@@ -73,7 +73,7 @@ def test_a_file_counts_once_the_sum_file_knows_it_and_a_changed_or_missing_one_i
     file.write_text(OWN + "DELETE FROM ${dataset}.orders;\n")
     assert problems() == [f"`{file.name}` was changed"]
     with pytest.raises(InputError, match="was changed"):
-        find_standing(FOLDER, "duckdb:///x.duckdb")
+        find_folder_status(FOLDER, "duckdb:///x.duckdb")
     file.unlink()
     assert problems() == [f"`{file.name}` is missing"]
 

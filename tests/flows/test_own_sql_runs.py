@@ -19,7 +19,7 @@ from schemactl.destinations import DESTINATIONS
 from schemactl.errors import DestinationError, InputError
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
 from schemactl.flows.migrate.migration_folder import NextRequest, check_folder, hash_folder, next_migration
-from schemactl.flows.migrate.pending import apply_folder, find_standing
+from schemactl.flows.migrate.pending import apply_folder, find_folder_status
 from schemactl.flows.migrate.rollback import RollbackRequest, rollback
 from schemactl.migration.custom_sql import When
 from schemactl.migration.options import PlanOptions
@@ -130,7 +130,7 @@ def test_values_that_own_sql_mends_before_a_step_are_not_in_its_way(dataset: Dat
 
     assert report.outcome is Outcome.DONE
     assert rows(dataset) == MENDED
-    assert find_standing(FOLDER, dataset.url).is_settled
+    assert find_folder_status(FOLDER, dataset.url).is_settled
 
 
 def test_a_rollback_undoes_own_sql_behind_its_step_as_the_folder_says(dataset: Dataset) -> None:
@@ -142,7 +142,7 @@ def test_a_rollback_undoes_own_sql_behind_its_step_as_the_folder_says(dataset: D
     assert report.outcome is Outcome.DONE
     assert rows(dataset) == BEFORE
     assert dataset.columns() == ["id", "amount", "note", "old"]
-    assert find_standing(FOLDER, dataset.url).pending == ("0002_numbers",)
+    assert find_folder_status(FOLDER, dataset.url).pending == ("0002_numbers",)
     assert apply(dataset).outcome is Outcome.DONE
     assert rows(dataset) == MENDED
 
@@ -201,8 +201,8 @@ def test_a_statement_that_fails_leaves_all_as_it_was_and_is_named(dataset: Datas
         apply(dataset)
 
     assert rows(dataset) == BEFORE
-    assert find_standing(FOLDER, dataset.url).pending == ("0002_numbers",)
-    assert not find_standing(FOLDER, dataset.url).is_unfinished
+    assert find_folder_status(FOLDER, dataset.url).pending == ("0002_numbers",)
+    assert not find_folder_status(FOLDER, dataset.url).is_unfinished
 
 
 def test_values_that_own_sql_does_not_mend_still_stop_the_step(dataset: Dataset) -> None:
@@ -306,10 +306,10 @@ def test_a_run_that_is_killed_between_steps_goes_on_or_is_undone(
     call = ["migrate", "apply", "--dir", str(FOLDER), "--to", dataset.url, "--yes", "--quiet", "--step-by-step"]
 
     assert killed(*call[:-1], begin=(1,)).code == -signal.SIGKILL
-    assert not find_standing(FOLDER, dataset.url).is_unfinished
+    assert not find_folder_status(FOLDER, dataset.url).is_unfinished
     assert rows(dataset) == BEFORE
     assert killed(*call, begin=(1,)).code == -signal.SIGKILL
-    assert find_standing(FOLDER, dataset.url).is_unfinished
+    assert find_folder_status(FOLDER, dataset.url).is_unfinished
     assert ("paid" in dataset.columns()) is not first
 
     with pytest.raises(InputError, match="has custom SQL, which runs only from its folder"):

@@ -19,12 +19,12 @@ from schemactl.migration.migration_files import Migration, json_name, own_name, 
 from schemactl.migration.migration_plan import MigrationMark
 from schemactl.migration.plan_documents import mark_in
 from schemactl.migration.records import RunState
-from schemactl.migration.reports import BlockerKind, FolderApplyReport, FolderStanding, NextReport, Outcome, PlanBlocker
+from schemactl.migration.reports import BlockerKind, FolderApplyReport, FolderStatus, NextReport, Outcome, PlanBlocker
 from schemactl.schema.types import Schema
 from schemactl.store.text import replace_file
 
 
-def find_standing(path: Path, to: str | None) -> FolderStanding:
+def find_folder_status(path: Path, to: str | None) -> FolderStatus:
     """Return the position of a destination in the folder; nothing is written."""
     folder = sound_folder(path)
     return _find_ahead(folder, migratable(to))[0]
@@ -120,24 +120,24 @@ def apply_folder(
 ) -> FolderApplyReport:
     """Run the migrations of a folder that a destination lacks, in order, each in a separate run."""
     folder, target = sound_folder(path), migratable(request.to)
-    standing, migrations = _find_ahead(folder, target)
+    status, migrations = _find_ahead(folder, target)
     if not migrations:
-        outcome = Outcome.REFUSED if standing.blocker else Outcome.NOTHING
-        return FolderApplyReport(standing, None, (), outcome)
+        outcome = Outcome.REFUSED if status.blocker else Outcome.NOTHING
+        return FolderApplyReport(status, None, (), outcome)
     goals = [
         Goal(target, migration.target, request.options, request.allows_destructive, migration=migration)
         for migration in migrations
     ]
     later = migrations[1:]
-    plans = tuple(unbound_plan(migration, target, standing.place) for migration in later)
+    plans = tuple(unbound_plan(migration, target, status.place) for migration in later)
     report, _ = read_and_plan(goals[0])
     check_resumed(report, goals[0])
-    proposal = FolderApplyReport(standing, report, plans, Outcome.REFUSED)
+    proposal = FolderApplyReport(status, report, plans, Outcome.REFUSED)
     losing = [migration.name for migration, plan in zip(later, plans, strict=True) if plan.is_destructive]
     if losing and not request.allows_destructive:
         # Found out now, not when half of them have run.
         blocker = PlanBlocker(BlockerKind.DESTRUCTIVE, f"`{losing[0]}` loses data", "`--allow-destructive` allows it")
-        return replace(proposal, standing=replace(standing, blocker=blocker))
+        return replace(proposal, status=replace(status, blocker=blocker))
     if proposal.next is not None and proposal.next.blockers:
         return proposal
     if not agree(proposal):
@@ -150,7 +150,7 @@ def apply_folder(
     return replace(proposal, applied=tuple(applied), outcome=Outcome.DONE)
 
 
-def _find_ahead(folder: Folder, target: MigrationTarget) -> tuple[FolderStanding, tuple[Migration, ...]]:
+def _find_ahead(folder: Folder, target: MigrationTarget) -> tuple[FolderStatus, tuple[Migration, ...]]:
     """Return the position of a destination in the folder, and the migrations that it does not have yet."""
     last = folder.last
     if last is None:
@@ -164,7 +164,7 @@ def _find_ahead(folder: Folder, target: MigrationTarget) -> tuple[FolderStanding
         return _ahead_of(read_state(session, target, name), folder)
 
 
-def _ahead_of(state: DestinationState, folder: Folder) -> tuple[FolderStanding, tuple[Migration, ...]]:
+def _ahead_of(state: DestinationState, folder: Folder) -> tuple[FolderStatus, tuple[Migration, ...]]:
     migrations = folder.migrations
     applied_marks = [
         mark for run in state.runs if run.state is RunState.DONE and (mark := mark_in(run.plan)) is not None
@@ -177,7 +177,7 @@ def _ahead_of(state: DestinationState, folder: Folder) -> tuple[FolderStanding, 
     state_place, version = state.place, state.ledger_version
     elsewhere = _find_elsewhere(state, migrations, count, last)
     if count is None or elsewhere is not None:
-        return FolderStanding(state_place, version, migrations[last - 1].name if last else None, (), elsewhere), ()
+        return FolderStatus(state_place, version, migrations[last - 1].name if last else None, (), elsewhere), ()
     remaining = migrations[count:]
     blocker: PlanBlocker | None = None
     if state.unfinished is not None and not is_unfinished:
@@ -186,7 +186,7 @@ def _ahead_of(state: DestinationState, folder: Folder) -> tuple[FolderStanding, 
         blocker = find_start_blocker(state, remaining[0])
     names = tuple(migration.name for migration in remaining)
     last_name = migrations[count - 1].name if count else None
-    return FolderStanding(state_place, version, last_name, names, blocker, is_unfinished), remaining
+    return FolderStatus(state_place, version, last_name, names, blocker, is_unfinished), remaining
 
 
 def _find_elsewhere(

@@ -37,7 +37,7 @@ class Options(FindingsOptions, PlanningOptions, FolderOptions):
 def run(options: Options, terminal: Terminal) -> ExitCode:
     """Print the state; with ``--check``, return 1 if steps are pending or the tables have drifted."""
     if options.dir is not None:
-        return _print_standings(options, terminal, options.dir)
+        return _print_folder(options, terminal, options.dir)
     from schemactl.flows.migrate.inspection import find_status
 
     report = find_status(
@@ -53,21 +53,21 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     return write_report(terminal, options, report, document, print_status, findings, fails=fails)
 
 
-def _print_standings(options: Options, terminal: Terminal, folder: str) -> ExitCode:
-    from schemactl.flows.migrate.pending import find_standing
+def _print_folder(options: Options, terminal: Terminal, folder: str) -> ExitCode:
+    from schemactl.flows.migrate.pending import find_folder_status
 
     if options.reference is not None:
         raise InputError("`--dir` and REF cannot be used together")
     addresses = [options.to] if options.to is not None else _all_destinations()
-    standings = [find_standing(Path(folder), address) for address in addresses]
-    from schemactl.render.findings import render_findings, report_of_standings
-    from schemactl.render.migrate import print_standings
-    from schemactl.render.migrate_json import standings_document
+    statuses = [find_folder_status(Path(folder), address) for address in addresses]
+    from schemactl.render.findings import render_findings, report_of_folders
+    from schemactl.render.migrate import print_folder_statuses
+    from schemactl.render.migrate_json import folder_statuses_document
 
-    document = partial(standings_document, folder)
-    findings = partial(render_findings, report_of_standings(standings), (), title="Migrations")
-    fails = options.check and not all(standing.is_settled for standing in standings)
-    return write_report(terminal, options, standings, document, print_standings, findings, fails=fails)
+    document = partial(folder_statuses_document, folder)
+    findings = partial(render_findings, report_of_folders(statuses), (), title="Migrations")
+    fails = options.check and not all(status.is_settled for status in statuses)
+    return write_report(terminal, options, statuses, document, print_folder_statuses, findings, fails=fails)
 
 
 def _all_destinations() -> list[str]:
