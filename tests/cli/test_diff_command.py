@@ -512,15 +512,10 @@ def test_one_run_reports_in_several_formats(work: Path, capsys: pytest.CaptureFi
         assert (work / "out" / name).read_text() == (work / "alone" / name).read_text(), name
 
 
-@pytest.mark.parametrize(
-    ("stated", "message"),
-    [
-        ("sarif", "`--report sarif` must be FORMAT=FILE"),
-        ("sarif=", "`--report sarif=` must be FORMAT=FILE"),
-        ("=a.json", "`--report =a.json` must be FORMAT=FILE"),
-        ("sarf=a.json", "there is no output `sarf`"),
-    ],
-)
+@pytest.mark.parametrize(("stated", "message"), [
+    ("sarif", "`--report sarif` must be FORMAT=FILE"), ("sarif=", "`--report sarif=` must be FORMAT=FILE"),
+    ("=a.json", "`--report =a.json` must be FORMAT=FILE"), ("sarf=a.json", "there is no output `sarf`"),
+])  # fmt: skip
 def test_a_report_that_cannot_be_made_is_refused_first(
     work: Path, capsys: pytest.CaptureFixture[str], stated: str, message: str
 ):

@@ -266,15 +266,10 @@ def test_a_byte_order_mark_and_line_ends_of_windows_are_read(tmp_path: Path) -> 
     assert resolved(folder=tmp_path).sample == "1"
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("schemas = \n", "this is not TOML"),
-        ("[tool]\nschemactl = 1\n", "must be a table"),
-        ("infer = 1\n", "must be a table"),
-        ("\xff", "this is not TOML"),
-    ],
-)
+@pytest.mark.parametrize(("text", "message"), [
+    ("schemas = \n", "this is not TOML"), ("[tool]\nschemactl = 1\n", "must be a table"),
+    ("infer = 1\n", "must be a table"), ("\xff", "this is not TOML"),
+])  # fmt: skip
 def test_broken_file_is_named(tmp_path: Path, text: str, message: str) -> None:
     path = write(tmp_path / "schemactl.toml", text)
 

@@ -23,20 +23,12 @@ def test_new_fields_are_named_whatever_their_place(there: str, wanted: str, fiel
     assert gained_by_ddl(there, wanted) == fields
 
 
-@pytest.mark.parametrize(
-    ("there", "wanted"),
-    [
-        ("struct<a:bigint,b:string>", "struct<a:bigint>"),
-        ("struct<a:string>", "struct<a:bigint>"),
-        ("struct<a:string>", "struct<a:bigint,b:date>"),
-        ("struct<A:string>", "struct<a:string>"),
-        ("array<bigint>", "struct<a:bigint>"),
-        ("decimal(10,2)", "decimal(12,2)"),
-        ("struct<a:int>", "struct<a:bigint>"),
-        ("array<struct<a:float>>", "array<struct<a:double,b:date>>"),
-        ("uuid", "struct<a:bigint>"),
-    ],
-)
+@pytest.mark.parametrize(("there", "wanted"), [
+    ("struct<a:bigint,b:string>", "struct<a:bigint>"), ("struct<a:string>", "struct<a:bigint>"),
+    ("struct<a:string>", "struct<a:bigint,b:date>"), ("struct<A:string>", "struct<a:string>"),
+    ("array<bigint>", "struct<a:bigint>"), ("decimal(10,2)", "decimal(12,2)"), ("struct<a:int>", "struct<a:bigint>"),
+    ("array<struct<a:float>>", "array<struct<a:double,b:date>>"), ("uuid", "struct<a:bigint>"),
+])  # fmt: skip
 def test_what_loads_do_not_bring_is_none_of_theirs(there: str, wanted: str) -> None:
     assert gained_by_ddl(there, wanted) is None
 

@@ -31,18 +31,11 @@ def scan(engine: Engine, content: str, has_header: bool | None, name: str = "a.c
 WAY = "use `--no-header` to read it as a record, or `--header` to end this warning"
 
 
-@pytest.mark.parametrize(
-    ("content", "is_warned"),
-    [
-        ("1,Ann,2026-01-01\n2,Bob,2026-01-02\n", True),
-        ("Ann;true\nBob;false\nCy;true\n", True),
-        ("1,Ann\n,Bob\n3,Cy\n", True),
-        ("id,name\n1,Ann\n", False),
-        ("id,2026-01-01\n1,2026-01-02\n", False),
-        ("Ann,Berlin\nBob,Paris\n", False),
-        ("1,Ann\n", False),
-    ],
-)
+@pytest.mark.parametrize(("content", "is_warned"), [
+    ("1,Ann,2026-01-01\n2,Bob,2026-01-02\n", True), ("Ann;true\nBob;false\nCy;true\n", True),
+    ("1,Ann\n,Bob\n3,Cy\n", True), ("id,name\n1,Ann\n", False), ("id,2026-01-01\n1,2026-01-02\n", False),
+    ("Ann,Berlin\nBob,Paris\n", False), ("1,Ann\n", False),
+])  # fmt: skip
 def test_a_first_row_that_looks_like_a_record_is_warned_of(engine: Engine, content: str, is_warned: bool) -> None:
     _, warned = scan(engine, content, has_header=None)
     assert [message.endswith(WAY) for message in warned if "looks like a record" in message] == [True] * is_warned

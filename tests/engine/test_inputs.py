@@ -67,24 +67,12 @@ def test_the_ending_below_that_of_a_compression_counts(compress) -> None:
     assert formats(f"*.{ending}") == ["csv", "json", "ndjson"]
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ('{"id": 1}\n{"id": 2}\n', "ndjson"),
-        ('{"id": 1}', "ndjson"),
-        ('\n\n{"id": 1}\n', "ndjson"),
-        ('[{"id": 1}, {"id": 2}]', "json"),
-        ('[\n {"id": 1},\n {"id": 2}\n]', "json"),
-        ('{\n "id": 1\n}', "json"),
-        ("[1]\n[2]\n", "ndjson"),
-        ("", "ndjson"),
-        ("\ufeff[1, 2]", "json"),
-        ('{"id": 1\n{"id": 2}\n', "ndjson"),
-        ('[\n{"id": 1},\n{"id": 2}\n]', "json"),
-        ('{\n"a": {\n"b": 1\n}\n}', "json"),
-        ('{"a":\n{"b": 1}\n}', "json"),
-    ],
-)
+@pytest.mark.parametrize(("text", "expected"), [
+    ('{"id": 1}\n{"id": 2}\n', "ndjson"), ('{"id": 1}', "ndjson"), ('\n\n{"id": 1}\n', "ndjson"),
+    ('[{"id": 1}, {"id": 2}]', "json"), ('[\n {"id": 1},\n {"id": 2}\n]', "json"), ('{\n "id": 1\n}', "json"),
+    ("[1]\n[2]\n", "ndjson"), ("", "ndjson"), ("\ufeff[1, 2]", "json"), ('{"id": 1\n{"id": 2}\n', "ndjson"),
+    ('[\n{"id": 1},\n{"id": 2}\n]', "json"), ('{\n"a": {\n"b": 1\n}\n}', "json"), ('{"a":\n{"b": 1}\n}', "json"),
+])  # fmt: skip
 def test_lines_and_documents_of_json_are_distinguished(text: str, expected: str) -> None:
     write("a.json", text)
     assert formats("a.json") == [expected]

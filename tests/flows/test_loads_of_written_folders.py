@@ -12,18 +12,11 @@ from schemactl.errors import InputError
 from schemactl.store.sources import LeftOutWarning
 
 
-@pytest.mark.parametrize(
-    ("url", "folder"),
-    [
-        ("parquet:warehouse", "warehouse"),
-        ("parquet://warehouse", "warehouse"),
-        ("delta:warehouse?dataset=raw", "warehouse/raw"),
-        ("iceberg:nowhere", None),
-        ("duckdb:///a.jsonl", None),
-        ("postgresql://ann@db:5432/shop?dataset=raw", None),
-        ("spark:spark_catalog.shop", None),
-    ],
-)
+@pytest.mark.parametrize(("url", "folder"), [
+    ("parquet:warehouse", "warehouse"), ("parquet://warehouse", "warehouse"),
+    ("delta:warehouse?dataset=raw", "warehouse/raw"), ("iceberg:nowhere", None), ("duckdb:///a.jsonl", None),
+    ("postgresql://ann@db:5432/shop?dataset=raw", None), ("spark:spark_catalog.shop", None),
+])  # fmt: skip
 def test_destinations_in_folders_are_known(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str, folder: str | None
 ) -> None:

@@ -808,15 +808,10 @@ def test_a_statement_that_defines_no_table_is_a_loss_with_its_line(dialect: str,
     assert [(loss.path, loss.item) for loss in document.losses] == [("line 4", "statement")]
 
 
-@pytest.mark.parametrize(
-    ("dialect", "action"),
-    [
-        ("oracle", "ADD (b NUMBER, c DATE)"),
-        ("spark", "ADD COLUMNS (b INT, c STRING)"),
-        ("tsql", "ADD b INT NULL, c INT"),
-        ("postgres", "ADD b int, ADD COLUMN IF NOT EXISTS c int"),
-    ],
-)
+@pytest.mark.parametrize(("dialect", "action"), [
+    ("oracle", "ADD (b NUMBER, c DATE)"), ("spark", "ADD COLUMNS (b INT, c STRING)"), ("tsql", "ADD b INT NULL, c INT"),
+    ("postgres", "ADD b int, ADD COLUMN IF NOT EXISTS c int"),
+])  # fmt: skip
 def test_columns_that_are_added_together_are_read(dialect: str, action: str) -> None:
     document = sql.in_dialect(dialect).read(f"CREATE TABLE t (a int); ALTER TABLE t {action};", "t.sql")
     assert list(document.schema.tables["t"].columns) == ["a", "b", "c"]

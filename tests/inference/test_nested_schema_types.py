@@ -68,15 +68,10 @@ def test_one_type_keeps_the_maps_of_all_sources(types, expected):
     assert kept(*types) == expected
 
 
-@pytest.mark.parametrize(
-    ("levels", "expected"),
-    [
-        (0, "string"),
-        (1, "string"),
-        (2, "map<string,struct<a:bigint,b:string COMMENT 'json'>>"),
-        (3, "map<string,struct<a:bigint,b:array<bigint>>>"),
-    ],
-)
+@pytest.mark.parametrize(("levels", "expected"), [
+    (0, "string"), (1, "string"), (2, "map<string,struct<a:bigint,b:string COMMENT 'json'>>"),
+    (3, "map<string,struct<a:bigint,b:array<bigint>>>"),
+])  # fmt: skip
 def test_what_is_below_the_last_level_is_json_text(levels, expected):
     assert kept("map<string,struct<a:bigint,b:array<bigint>>>", levels=levels) == expected
 

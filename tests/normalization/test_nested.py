@@ -98,20 +98,12 @@ def test_a_type_with_other_marks_or_sizes_is_refused(text):
         read_type(text)
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("struct<a:strin>", "the type `strin`"),
-        ("struct<a:bigint", "too early"),
-        ("struct<a:bigint>>", "unexpected `>`"),
-        ("struct<a:bigint,a:string>", "`a` is duplicated"),
-        ("map<bigint,bigint>", "map keys must be strings"),
-        ("map<string>", "expected `,`, found `>`"),
-        ("array<>", "expected a name, found `>`"),
-        ("bigint", "is not an object or list type"),
-        ("struct<a;bigint>", "is not understood"),
-    ],
-)
+@pytest.mark.parametrize(("text", "reason"), [
+    ("struct<a:strin>", "the type `strin`"), ("struct<a:bigint", "too early"), ("struct<a:bigint>>", "unexpected `>`"),
+    ("struct<a:bigint,a:string>", "`a` is duplicated"), ("map<bigint,bigint>", "map keys must be strings"),
+    ("map<string>", "expected `,`, found `>`"), ("array<>", "expected a name, found `>`"),
+    ("bigint", "is not an object or list type"), ("struct<a;bigint>", "is not understood"),
+])  # fmt: skip
 def test_what_is_no_such_type_is_reported_with_its_column(text, reason):
     with pytest.raises(InputError, match=f"column `p` has `x-spark-type.*{reason}"):
         type_of({"a": 1}, before=kept_as(text))

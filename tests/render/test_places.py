@@ -19,27 +19,14 @@ def top(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize(
-    ("path", "expected"),
-    [
-        ("orders.yaml", "team/orders.yaml"),
-        ("./a/../orders.yaml", "team/orders.yaml"),
-        ("../orders.yaml", "orders.yaml"),
-        ("HEAD:schemas/orders.yaml", "schemas/orders.yaml"),
-        ("HEAD:./orders.yaml", "team/orders.yaml"),
-        ("HEAD:../orders.yaml", "orders.yaml"),
-        (":orders.yaml", "orders.yaml"),
-        (":0:orders.yaml", "orders.yaml"),
-        ("main@{2026-01-01 10:00}:orders.yaml", "orders.yaml"),
-        ("HEAD:schemas\\orders.yaml", "schemas/orders.yaml"),
-        ("./a:b.yaml", "team/a:b.yaml"),
-        ("HEAD:/etc/orders.yaml", None),
-        ("HEAD:", None),
-        ("s3://bucket/orders.yaml", None),
-        ("<stdin>", None),
-        ("-", None),
-    ],
-)
+@pytest.mark.parametrize(("path", "expected"), [
+    ("orders.yaml", "team/orders.yaml"), ("./a/../orders.yaml", "team/orders.yaml"), ("../orders.yaml", "orders.yaml"),
+    ("HEAD:schemas/orders.yaml", "schemas/orders.yaml"), ("HEAD:./orders.yaml", "team/orders.yaml"),
+    ("HEAD:../orders.yaml", "orders.yaml"), (":orders.yaml", "orders.yaml"), (":0:orders.yaml", "orders.yaml"),
+    ("main@{2026-01-01 10:00}:orders.yaml", "orders.yaml"), ("HEAD:schemas\\orders.yaml", "schemas/orders.yaml"),
+    ("./a:b.yaml", "team/a:b.yaml"), ("HEAD:/etc/orders.yaml", None), ("HEAD:", None),
+    ("s3://bucket/orders.yaml", None), ("<stdin>", None), ("-", None),
+])  # fmt: skip
 def test_file_is_named_from_the_top_of_the_repository(top: Path, path: str, expected: str | None) -> None:
     assert file_name(path) == expected
 

@@ -43,16 +43,10 @@ def test_identifiers(convention: str, name: str, identifier: str) -> None:
     assert load_naming(convention).normalize_identifier(name) == identifier
 
 
-@pytest.mark.parametrize(
-    ("max_length", "identifier"),
-    [
-        (None, "this_is_a_very_long_column_name_for_testing"),
-        (43, "this_is_a_very_long_column_name_for_testing"),
-        (42, "this_is_a_very_lonh7szban_name_for_testing"),
-        (15, "this_h7szbating"),
-        (6, "h7szba"),
-    ],
-)
+@pytest.mark.parametrize(("max_length", "identifier"), [
+    (None, "this_is_a_very_long_column_name_for_testing"), (43, "this_is_a_very_long_column_name_for_testing"),
+    (42, "this_is_a_very_lonh7szban_name_for_testing"), (15, "this_h7szbating"), (6, "h7szba"),
+])  # fmt: skip
 def test_long_names_are_shortened_around_a_tag(max_length: int | None, identifier: str) -> None:
     assert load_naming("snake_case", max_length).normalize_identifier(LONG) == identifier
 
@@ -166,16 +160,10 @@ def test_dlts_own_paths_need_no_dlt(reference: str, monkeypatch: pytest.MonkeyPa
     assert load_naming(reference).normalize_identifier("userName") == "user_name"
 
 
-@pytest.mark.parametrize(
-    ("reference", "hint"),
-    [
-        ("snake_caze", "`snake_case`"),
-        ("dlt.common.normalizers.naming.snake_caze", "`snake_case`"),
-        ("", "snake_case"),
-        (".snake_case", "snake_case"),
-        ("no-such thing", "snake_case"),
-    ],
-)
+@pytest.mark.parametrize(("reference", "hint"), [
+    ("snake_caze", "`snake_case`"), ("dlt.common.normalizers.naming.snake_caze", "`snake_case`"), ("", "snake_case"),
+    (".snake_case", "snake_case"), ("no-such thing", "snake_case"),
+])  # fmt: skip
 def test_unknown_conventions_come_with_a_hint(reference: str, hint: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "dlt", None)
     with pytest.raises(InputError, match="no naming convention") as caught:
