@@ -679,6 +679,94 @@ duckdb: with parts as (select key, size, price from other.parts union all select
     ? orders__items.order_id: a union with columns by position
     ? orders__items.qty: a union with columns by position
     ? orders__items.sku: a union with columns by position
+duckdb: select id, amount from raw.orders
+    amount select, id select
+duckdb: select id from orders
+    id select
+duckdb: select o.id from raw.orders as o
+    id select
+duckdb: select amount as a from raw.orders
+    amount select
+duckdb: select amount * 2, lower(note) from raw.orders
+    amount select!, note select!
+duckdb: select amount::text from raw.orders
+    amount select!
+duckdb: select case when status = 'x' then id end from raw.orders
+    id select!, status select!
+duckdb: select 1 from raw.orders where amount > 1
+    amount where!
+duckdb: select amount as a from raw.orders order by a
+    amount order by, amount select
+duckdb: select count(*) from raw.orders group by status
+    status group by
+duckdb: select 1 from raw.orders group by all having max(amount) > 1
+    amount having!
+duckdb: select sum(amount) over (partition by buyer order by id) from raw.orders
+    amount select!, buyer window, id window
+duckdb: select id from raw.orders qualify row_number() over (order by note) = 1
+    id select, note window
+duckdb: select o.id from raw.orders o join raw.orders__items i on i.order_id = o.id
+    id join!, id select, orders__items.order_id join!
+duckdb: select sku from raw.orders__items join other.t using (order_id)
+    orders__items.order_id join!, orders__items.sku select
+duckdb: select * from raw.orders__items
+    orders__items.order_id select *, orders__items.qty select *, orders__items.sku select *
+duckdb: select i.*, o.z from raw.orders__items i, other.o
+    orders__items.order_id select *, orders__items.qty select *, orders__items.sku select *
+duckdb: select * from raw.orders__items join other.t on true
+    orders__items.order_id select *, orders__items.qty select *, orders__items.sku select *
+duckdb: with o as (select * from raw.orders) select id from o
+    id select
+duckdb: with a as (select * from raw.orders), b as (select amount as m from a where status = 'x') select m + 1 from b
+    amount select, amount select!, status where!
+duckdb: with o as (select id from raw.orders) select 1
+    id select
+duckdb: with o as (select * from raw.orders) select 1
+duckdb: select x.id from (select id, amount from raw.orders) x
+    amount select, id select
+duckdb: with orders as (select id from raw.orders) select id from orders
+    id select
+duckdb: select 1 from other.t where t.id in (select order_id from raw.orders__items)
+    orders__items.order_id select, orders__items.order_id where!
+duckdb: select 1 from raw.orders o where exists (select qty from raw.orders__items i where i.order_id = o.id)
+    id where!, orders__items.order_id where!, orders__items.qty select
+duckdb: select distinct status from raw.orders
+    status select, status select!
+duckdb: select id from raw.orders union all select order_id from raw.orders__items
+    id select#, orders__items.order_id select#
+duckdb: select * from raw.orders__items union all select 1, 2, 3
+    orders__items.order_id select *#, orders__items.qty select *#, orders__items.sku select *#
+duckdb: select buyer.name from raw.orders
+    buyer select
+duckdb: select u.x from raw.orders, unnest(orders.buyer) as u(x)
+    buyer join!
+duckdb: select count(*) filter (where status = 'x') from raw.orders
+    status select!
+duckdb: select count(*) from raw.orders
+duckdb: create view v as select id from raw.orders
+    id select
+duckdb: insert into x select id from raw.orders
+    id select#
+duckdb: select id from raw.orders; select note from raw.orders
+    id select, note select
+duckdb: select id from other.orders
+duckdb: select id from raw.customers where 'orders' = 'x'
+duckdb: SELECT ID FROM RAW.ORDERS
+    id select
+postgres: select "ID" from raw.orders
+duckdb: select "ID" from raw.orders
+    id select
+duckdb: update raw.orders set note = 1
+    ? orders.note: `UPDATE` writes it
+duckdb: select from where orders
+    ? orders.*: SQL that does not parse
+duckdb: select o from raw.orders o
+    ? orders.*: a whole row as a value
+duckdb: select t.z from raw.orders natural join other.t
+    ? orders.*: a natural join with a table whose columns are not known
+snowflake: select * from raw.orders pivot (sum(amount) for status in ('a'))
+    * select *, amount from!, status from!
+    ? orders.*: a pivot
 """
 
 
