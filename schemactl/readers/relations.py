@@ -87,10 +87,8 @@ class Relation:
     def _passages(self) -> Mapping[str, tuple[ColumnUse, ...]]:
         by_name: dict[str, tuple[ColumnUse, ...]] = {}
         for output in self.outputs:
-            by_name[output.name] = merge_passages(by_name.get(output.name, ()), output.passages)
-        for output in self.outputs:
-            for name in output.names[1:]:
-                by_name.setdefault(name, by_name[output.name])
+            for name in output.names:
+                by_name[name] = merge_passages(by_name.get(name, ()), output.passages)
         return by_name
 
     def find(self, name: str) -> tuple[ColumnUse, ...] | None:

@@ -55,3 +55,9 @@ def test_a_star_passes_on_names_that_need_quotes(sql: str, dialect: str | None) 
     readership = read_sql(sql, READER, MIXED, dialect)
     assert {use.column for use in readership.uses if use.column} == MIXED_CASES[sql]
     assert readership.blind == ()
+
+
+def test_a_quoted_name_is_the_column_of_this_case() -> None:
+    tables = ReadTables({"fee": ("PharmID", "PharmId")}, "raw")
+    for sql in ('select "PharmID" from raw.fee', 'with s as (select * from raw.fee) select "PharmID" from s'):
+        assert {use.column for use in read_sql(sql, READER, tables, "postgres").uses if use.column} == {"PharmID"}
