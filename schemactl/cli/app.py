@@ -20,24 +20,13 @@ import typer
 from typer.main import get_command
 
 from schemactl import __version__
-from schemactl.cli import commands
+from schemactl.cli import commands, settings
 from schemactl.cli.commands import CommandModule, all_options, command_names, is_group, load_command
 from schemactl.cli.declarations import CommandGroup, Group, OptionValues, flag, option_specs
 from schemactl.cli.environments import at_environment, at_references
 from schemactl.cli.options import CommonOptions, SparkCommandOptions
 from schemactl.cli.parsing import PlainGroup, make_command, split_examples, with_signature
 from schemactl.cli.removed import check_removed_command, check_removed_option
-from schemactl.cli.settings import (
-    Call,
-    Surroundings,
-    check_keys,
-    find_place,
-    find_surroundings,
-    is_true,
-    resolve,
-    warn_of_misspelt,
-    warn_of_removed,
-)
 from schemactl.cli.terminal import (
     Terminal,
     describe_terminal,
@@ -181,11 +170,11 @@ def _subcommand(package: ModuleType, words: tuple[str, ...], name: str) -> Any:
     module = load_command(name, package)
     if is_group(module):
         return _make_group((*words, name), module)
-    settings = (*words, name)[0]
+    table_name = (*words, name)[0]
 
     def invoke(context: typer.Context, values: OptionValues) -> None:
         with one_look():
-            _run_command(context, settings, module, values)
+            _run_command(context, table_name, module, values)
 
     return make_command(name, module.Options, invoke, module.__doc__ or "")
 
@@ -218,15 +207,15 @@ def _ask_for_command(context: typer.Context) -> None:
 
 def _run_command(context: typer.Context, name: str, module: CommandModule, values: OptionValues) -> None:
     invocation: Invocation = context.obj
-    call = Call(name, (values, context.find_root().params), Surroundings(os.environ))
+    call = settings.Call(name, (values, context.find_root().params), settings.Surroundings(os.environ))
     # Settings may come from a stranger: the limits start before settings are read, and no setting can change them.
-    call_options = resolve(module.Options, call)
+    call_options = settings.resolve(module.Options, call)
     with call_options.limits():
-        surroundings = call_options.surround(find_surroundings)
+        surroundings = call_options.surround(settings.find_surroundings)
         for file in surroundings.files:
-            check_keys(file, all_options())
+            settings.check_keys(file, all_options())
         call = at_environment(module.Options, replace(call, surroundings=surroundings))
-        options = at_references(resolve(module.Options, call), call.surroundings)
+        options = at_references(settings.resolve(module.Options, call), call.surroundings)
     invocation.options, invocation.debug, invocation.color = options, options.debug, options.color
     terminal = describe_terminal(options.color, options.quiet, os.environ)
     invocation.code = ExitCode.FAILED
@@ -239,13 +228,13 @@ def _run_command(context: typer.Context, name: str, module: CommandModule, value
         admit_modules(options.naming_module),
         show_examples(examples),
     ):
-        warn_of_misspelt(os.environ, module.Options, all_options)
-        warn_of_removed(surroundings)
+        settings.warn_of_misspelt(os.environ, module.Options, all_options)
+        settings.warn_of_removed(surroundings)
         try:
             with options.limits():
                 invocation.code = module.run(options, terminal)
         except InputError as error:
-            error.at = error.at or find_place(error.message, module.Options, call)
+            error.at = error.at or settings.find_place(error.message, module.Options, call)
             raise
         except _ENDINGS as error:
             raise UnfinishedCommand(f"the command was ended by {type(error).__name__}") from error
@@ -328,7 +317,7 @@ def build() -> Any:
 
 def run(args: Sequence[str]) -> int:
     """Run the command line and return its exit code; errors are reported on standard error."""
-    invocation = Invocation(args, debug="--debug" in args or is_true(os.environ.get("SCHEMACTL_DEBUG", "")))
+    invocation = Invocation(args, debug="--debug" in args or settings.is_true(os.environ.get("SCHEMACTL_DEBUG", "")))
     try:
         code = _invoke(list(args), invocation)
         sys.stdout.flush()
