@@ -21,7 +21,7 @@ from schemactl.inference.classes import NULL, is_row_key
 from schemactl.inference.evidence import Evidence, FileEvidence, PathEvidence, Position, merge, too_deep
 from schemactl.inference.report import TypingFinding
 from schemactl.inference.sample import Sample
-from schemactl.inference.survival import Tally, add
+from schemactl.inference.survival import Scalars, Tally, add
 from schemactl.kernel.dispatch import BLOCK_SHIFT, MOST_TABLES, ONE_TABLE, Dispatch
 from schemactl.kernel.outcome import FieldErrors
 from schemactl.kernel.partitions import (
@@ -34,7 +34,7 @@ from schemactl.kernel.partitions import (
     row_number,
 )
 from schemactl.kernel.reading import AS_THEY_ARE, ReadOptions
-from schemactl.kernel.recount import Absences, Scalars
+from schemactl.kernel.recount import Absences
 from schemactl.kernel.sampling import RowSample
 from schemactl.progress import Progress, no_progress
 from schemactl.schema.contract import Mode

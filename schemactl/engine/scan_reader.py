@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Set
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,18 +20,21 @@ if TYPE_CHECKING:
     from schemactl.engine.package import WrittenRows
     from schemactl.engine.protocol import Engine
     from schemactl.engine.scan import Scan
-    from schemactl.inference.survival import Tally
-    from schemactl.schema.full_types import FullType
-    from schemactl.schema.paths import Path as DataPath
+    from schemactl.inference.survival import Scalars, Tally
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScanReader:
-    """The records of a scan, while its engine is open. Each method imports the modules that it needs."""
+    """The records of a scan, while its engine is open. Each method imports the modules that it needs.
+
+    Attributes:
+        counts: the answers of ``count_unfit``.
+    """
 
     engine: Engine
     scan: Scan
     progress: Progress
+    counts: dict[Scalars, Tally] = field(default_factory=dict)
 
     def find(self, positions: Set[Position]) -> Mapping[Position, str]:
         """Return the records at some positions as JSON."""
@@ -45,15 +48,15 @@ class ScanReader:
         options = self.scan.options
         return options.task is None and options.dispatch is None and options.model is None
 
-    def count_unfit(self, paths: tuple[DataPath, ...], target: FullType, kinds: frozenset[str]) -> Tally:
-        """Count the scalars of some kinds at some paths that do not survive a type."""
+    def count_unfit(self, questions: Sequence[Scalars]) -> list[Tally]:
+        """Count the scalars that do not survive a type, in one pass for all questions that are new."""
         from schemactl.engine.scan import recount
-        from schemactl.kernel.recount import Scalars
 
-        scan, questions = self.scan, [Scalars(paths, target, kinds)]
-        null_values = scan.options.null_values
-        (tally,) = recount(self.engine, scan.inputs, Sample(), questions, self.progress, null_values)
-        return tally
+        if new_questions := [question for question in dict.fromkeys(questions) if question not in self.counts]:
+            scan, null_values = self.scan, self.scan.options.null_values
+            tallies = recount(self.engine, scan.inputs, Sample(), new_questions, self.progress, null_values)
+            self.counts.update(zip(new_questions, tallies, strict=True))
+        return [self.counts[question] for question in questions]
 
     def count(self, tables: Tables, plan: Plan) -> WrittenRows:
         """Count the rows of a plan without writing them."""

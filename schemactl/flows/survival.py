@@ -26,6 +26,7 @@ from schemactl.inference.sample import parse_sample
 from schemactl.inference.source_names import resolve_data, root_table
 from schemactl.inference.survival import (
     Judged,
+    Scalars,
     Tally,
     add,
     examples_of,
@@ -35,7 +36,7 @@ from schemactl.inference.survival import (
     judge_values,
 )
 from schemactl.inference.values import DECLARED
-from schemactl.kernel.recount import Absences, Scalars
+from schemactl.kernel.recount import Absences
 from schemactl.progress import Progress, no_progress
 from schemactl.review.comparison import Comparison, Side
 from schemactl.review.report import Counted

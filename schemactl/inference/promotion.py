@@ -16,7 +16,15 @@ from schemactl.inference.classes import LIST, NULL, OBJECT, kind_of
 from schemactl.inference.evidence import Evidence
 from schemactl.inference.report import PromotionFinding
 from schemactl.inference.resolve import Origin, Resolution, TakenClass, variant_bases
-from schemactl.inference.survival import EXACT_INTEGERS, LONGEST_DOUBLE, LONGEST_INTEGER, Tally, add, judge_values
+from schemactl.inference.survival import (
+    EXACT_INTEGERS,
+    LONGEST_DOUBLE,
+    LONGEST_INTEGER,
+    Scalars,
+    Tally,
+    add,
+    judge_values,
+)
 from schemactl.inference.values import DECLARED
 from schemactl.schema.contract import ContractValue, Promotion, promotion_for
 from schemactl.schema.full_types import DEFAULT_DECIMAL, MAX_DIGITS, FullType, digits_of_bits, full_type
@@ -27,8 +35,8 @@ from schemactl.schema.types import MICROSECOND_DIGITS, DataType, Schema
 from schemactl.schema.widening import holds_all, widened_types
 from schemactl.schema.wording import counted, show_value
 
-CountNew: TypeAlias = Callable[[tuple[Path, ...], FullType, frozenset[str]], Tally]
-"""Reads the scalars of some kinds at some paths again, and counts the scalars that do not survive a type."""
+CountNew: TypeAlias = Callable[[Sequence[Scalars]], Sequence[Tally]]
+"""Counts the scalars that do not survive a type. It reads the data once for all questions that it has not answered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,12 +136,31 @@ class Promoter:
                 candidates.setdefault((table, base), []).append(variant)
         for (table, _), variants in candidates.items():
             variants.sort(key=list(resolution.schema.tables[table].columns).index)  # in order of the data
-        for origin in resolution.taken:
-            if self._mode(resolution, *origin) is not Promotion.VARIANT:
-                column_type = decided.wider.get(origin) or self._base_type(resolution, origin)
-                if self._lossy_types(resolution, origin, column_type):
-                    candidates.setdefault(origin, [])
+        types = {
+            origin: decided.wider.get(origin) or self._base_type(resolution, origin)
+            for origin in resolution.taken
+            if self._mode(resolution, *origin) is not Promotion.VARIANT
+        }
+        self._count_ahead(resolution, types)
+        for origin, column_type in types.items():
+            if self._lossy_types(resolution, origin, column_type):
+                candidates.setdefault(origin, [])
         return candidates
+
+    def _count_ahead(self, resolution: Resolution, types: Mapping[Origin, FullType | None]) -> None:
+        """Count new values for all columns at once: columns that ask one by one would read the data once each."""
+        if self.count_new is None:
+            return
+        questions: list[Scalars] = []
+
+        def collect(new_questions: Sequence[Scalars]) -> list[Tally]:
+            questions.extend(new_questions)
+            return [Tally() for _ in new_questions]
+
+        collecting = replace(self, count_new=collect)
+        for origin, column_type in types.items():
+            collecting._lossy_types(resolution, origin, column_type)
+        self.count_new(questions)
 
     def _mode(self, resolution: Resolution, table: str, column: str) -> Promotion:
         """Return the treatment of values that do not fit a column; new nested tables follow their parents."""
@@ -231,12 +258,8 @@ class Promoter:
             return judged.tally
         if self.count_new is None:
             return "it cannot be told whether all values survive, because the data cannot be read again"
-        return add(
-            (
-                judged.tally,
-                self.count_new(judged.open_paths, target, frozenset(kind_of(class_name) for _, class_name in fed)),
-            )
-        )
+        kinds = frozenset(kind_of(class_name) for _, class_name in fed)
+        return add((judged.tally, *self.count_new([Scalars(judged.open_paths, target, kinds)])))
 
     def _passes_double(self, path: Path, class_name: str) -> bool:
         """Return whether integers of a class are past 2^53: a double may spell them alike, and be another number."""

@@ -7,6 +7,7 @@ nothing: dlt itself checks no value against a precision or a scale (docs/dlt.md 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, time
@@ -35,6 +36,15 @@ class Tally:
     bad: int = 0
     examples: tuple[Any, ...] = ()
     first: Position | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Scalars:
+    """Asks which scalars at some paths survive in a type; nulls, objects and lists do not count."""
+
+    paths: tuple[Path, ...]
+    target: FullType
+    kinds: frozenset[str] | None = None
 
 
 def add(tallies: Iterable[Tally]) -> Tally:
@@ -79,7 +89,22 @@ def integer_limit(bits: int) -> int:
 
 def survives(value: Any, target: FullType) -> bool:
     """Return whether a JSON value that is not null can be stored as ``target`` without loss."""
-    return is_coercible(value, target.data_type) and _is_held(value, target)
+    return _is_plain_decimal(value, target) or (is_coercible(value, target.data_type) and _is_held(value, target))
+
+
+def _is_plain_decimal(value: Any, target: FullType) -> bool:
+    """Return whether a decimal column holds a number by its spelling, which takes a fraction of the coercion's time."""
+    if target.data_type not in (DataType.DECIMAL, DataType.WEI) or not isinstance(value, float | str):
+        return False
+    number = _PLAIN_NUMBER.fullmatch(repr(value) if isinstance(value, float) else value)
+    if number is None:
+        return False
+    has_room = target.integer_digits is None or len(number[1]) <= target.integer_digits
+    return has_room and len((number[2] or "").rstrip("0")) <= (target.scale or 0)
+
+
+_PLAIN_NUMBER: Final = re.compile(r"-?([0-9]{1,28})(?:\.([0-9]{1,28}))?")
+"""Numbers without an exponent; dlt reads all of them from texts, too."""
 
 
 def _coerced(value: Any, data_type: DataType) -> Any:

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from schemactl.garbage_collection import paused_collector
 from schemactl.inference.evidence import Evidence, Position
+from schemactl.inference.survival import Scalars
 from schemactl.kernel.cells import TextRows
 from schemactl.kernel.dispatch import BLOCK_SHIFT, MOST_TABLES, ONE_TABLE, Dispatch, Piece, Positions, gather
 from schemactl.kernel.files import UnreadableFileError, read_cells, read_share
@@ -24,7 +25,7 @@ from schemactl.kernel.observation import Observer
 from schemactl.kernel.outcome import FieldErrors, count_errors, count_ignored
 from schemactl.kernel.parsing import is_blank, parse_texts
 from schemactl.kernel.reading import AS_THEY_ARE, ReadOptions, Sorter
-from schemactl.kernel.recount import Absences, Recount, Scalars
+from schemactl.kernel.recount import Absences, Recount
 from schemactl.kernel.sampling import RowSample, is_sampled
 from schemactl.memory import why_too_large
 from schemactl.schema.paths import Path

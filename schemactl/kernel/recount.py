@@ -9,20 +9,10 @@ from typing import Any
 from schemactl.inference.classes import SCALAR_KINDS, classify, kind_of
 from schemactl.inference.evidence import Position
 from schemactl.inference.resolve import TakenClass
-from schemactl.inference.survival import MAX_EXAMPLES, Tally, distinct, shown, survives
-from schemactl.schema.full_types import FullType
+from schemactl.inference.survival import MAX_EXAMPLES, Scalars, Tally, distinct, shown, survives
 from schemactl.schema.paths import Path, values_at
 
 _MOST_REMEMBERED = 1 << 16
-
-
-@dataclass(frozen=True, slots=True)
-class Scalars:
-    """Asks which scalars at some paths survive in a type; nulls, objects and lists do not count."""
-
-    paths: tuple[Path, ...]
-    target: FullType
-    kinds: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,10 +15,10 @@ from schemactl.inference.evidence import Position, observe
 from schemactl.inference.promotion import Promoter, Promotions, StoredValues
 from schemactl.inference.resolve import Resolution
 from schemactl.inference.source_names import resolve_data
-from schemactl.inference.survival import Tally, survives
+from schemactl.inference.survival import Scalars, Tally, survives
 from schemactl.schema.contract import PROMOTION_HINT
-from schemactl.schema.full_types import FullType, full_type
-from schemactl.schema.paths import Path, values_at
+from schemactl.schema.full_types import full_type
+from schemactl.schema.paths import values_at
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Schema
 
@@ -37,16 +37,29 @@ def schema_of(mode: str = "promote", **columns: dict[str, Any]) -> Schema:
 
 
 def promoted(
-    schema: Schema, documents: Sequence[Any], stored: StoredValues | None = None, *, rereads: bool = True
+    schema: Schema,
+    documents: Sequence[Any],
+    stored: StoredValues | None = None,
+    *,
+    rereads: bool = True,
+    passes: list[int] | None = None,
 ) -> tuple[Resolution, Promotions]:
     """Return the resolution of documents with the columns that they make wider."""
     evidence = observe((Position("t.jsonl", number), document) for number, document in enumerate(documents, 1))
 
-    def count_new(paths: tuple[Path, ...], target: FullType, kinds: frozenset[str]) -> Tally:
-        values = [value for document in documents for path in paths for value in values_at(document, path)]
-        scalars = [value for value in values if kind_of(classify(value)) in kinds]
-        bad = [value for value in scalars if not survives(value, target)]
+    answered: set[Scalars] = set()
+
+    def count(question: Scalars) -> Tally:
+        values = [value for document in documents for path in question.paths for value in values_at(document, path)]
+        scalars = [value for value in values if kind_of(classify(value)) in (question.kinds or ())]
+        bad = [value for value in scalars if not survives(value, question.target)]
         return Tally(len(scalars), len(bad), tuple(bad[:1]))
+
+    def count_new(questions: Sequence[Scalars]) -> list[Tally]:
+        if passes is not None and not answered.issuperset(questions):
+            passes.append(len(set(questions)))
+        answered.update(questions)
+        return [count(question) for question in questions]
 
     promoter = Promoter(
         evidence,
@@ -274,3 +287,20 @@ def test_every_value_survives_in_a_column_that_became_wider(values: list[Any], m
         if not variants:
             assert all(survives(value, wider) for value in values)
         assert to_base
+
+
+def test_the_data_is_read_again_once_for_all_columns() -> None:
+    decimal = {"data_type": "decimal", "precision": 38, "scale": 9}
+    schema = schema_of(
+        price=decimal, cost=decimal, tax=decimal, share={"data_type": "wei"}, size={"data_type": "double"}
+    )
+    documents = [
+        {"price": 1.25, "cost": "2.5", "tax": 7, "share": 1.0, "size": 2.5},
+        {"price": "9.75", "cost": 1.5, "tax": 0.25, "share": "3", "size": 1},
+    ]
+    passes: list[int] = []
+
+    _, promotions = promoted(schema, documents, passes=passes)
+
+    assert promotions.findings == ()
+    assert len(passes) == 1

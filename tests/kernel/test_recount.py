@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from schemactl.inference.evidence import Position
-from schemactl.inference.survival import Tally, survives
+from schemactl.inference.survival import Scalars, Tally, survives
 from schemactl.kernel.parsing import parse_texts
-from schemactl.kernel.recount import Absences, Recount, Scalars
+from schemactl.kernel.recount import Absences, Recount
 from schemactl.schema.full_types import FullType
 from schemactl.schema.paths import ELEMENT, values_at
 from schemactl.schema.types import DataType
