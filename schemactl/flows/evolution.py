@@ -223,6 +223,7 @@ def _resolve(start: _Start, is_loaded: bool, promotions: Promotions = NO_PROMOTI
         is_loaded,
         promotions.wider,
         promotions.refused,
+        promotions.wider_fields,
     )
     resolution = with_source_nulls(resolution, start.before, evidence, request.contract, _columns_with_nulls(start))
     _check_named(resolution, evidence, convention_name(NormalizerConfig.of(start.before.normalizers).naming))

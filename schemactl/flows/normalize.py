@@ -77,6 +77,8 @@ from schemactl.schema.contract import Entity, Mode, Promotion, may_promote, prom
 from schemactl.schema.dispositions import appends, complete, first
 from schemactl.schema.full_types import MAX_DIGITS, FullType, check_scale, full_type
 from schemactl.schema.hints import with_hints
+from schemactl.schema.nested_types import NestedType, structure_of
+from schemactl.schema.nested_widening import has_wider_fields
 from schemactl.schema.types import Column, DataType, Schema, Table, ancestors, root_of
 from schemactl.store.folder import SchemasFolder
 from schemactl.store.links import check_link
@@ -192,14 +194,14 @@ class Call:
         seen = (*self.seen, *new.skipped)[:MOST_SEEN]
         return replace(self, table_inputs=new.table_inputs, seen=seen, skipped=skipped, compared_loads=past.load_ids)
 
-    def count_stored(self, table: str, column: str, wider: FullType) -> StoredValues:
+    def count_stored(self, table: str, column: str, wider: FullType | NestedType) -> StoredValues:
         """Return the stored values of a column that would not survive a wider type."""
         return self.stored_columns.count(self.destination_schema, table, column, wider)
 
     def check_tables(self, schema: Schema) -> None:
         """Let the destination check the tables of a schema, unless it has; see ``Loader``."""
         if schema.tables != self.checked.tables:
-            self.target.destination.check_tables(self.target.url, schema)
+            _check_tables(self, schema)
 
 
 def normalize(
@@ -332,21 +334,29 @@ def prepare(request: NormalizeRequest) -> Call | NormalizeReport:
     else:
         call = replace(call, table_inputs=_find_data(call))
     _check_hinted_types(target, destination_schema, call.table_inputs)
-    try:
-        target.destination.check_tables(target.url, checked)
-    except DestinationError:
-        # An earlier command may have made columns wider only in the schema, or was killed before it widened them.
-        if not _widen_pending(call):
-            raise
-        target.destination.check_tables(target.url, checked)
+    _check_tables(call, checked)
     return call
 
 
-def _widen_pending(call: Call) -> bool:
-    """Widen the columns that are wider in the schema than in a destination that no load widens in its transaction."""
-    stored_columns, schema = call.stored_columns, call.checked
-    widening = _widening(call, schema, schema.tables.values()) if stored_columns.widens_ahead else None
-    return widening is not None and stored_columns.widen_ahead(schema, widening.columns, call.load.inserted_at)
+def _check_tables(call: Call, schema: Schema) -> None:
+    """Let the destination check tables, without columns that a load is going to widen.
+
+    An earlier command may have made columns wider only in the schema, or was killed before it widened them. If no load
+    widens them in its transaction, they become wider now.
+    """
+    target, stored_columns = call.target, call.stored_columns
+    try:
+        target.destination.check_tables(target.url, schema)
+    except DestinationError:
+        widening = _widening(call, schema, schema.tables.values())
+        if widening is None:
+            raise
+        checked = schema
+        if not stored_columns.widens_ahead:
+            checked = stored_columns.without_narrow(schema, widening.columns)
+        elif not stored_columns.widen_ahead(schema, widening.columns, call.load.inserted_at):
+            raise
+        target.destination.check_tables(target.url, checked)
 
 
 def _find_new_data(call: Call, load_ids: frozenset[str]) -> Call:
@@ -667,8 +677,16 @@ def _widened_columns(call: Call, schema: Schema) -> frozenset[tuple[str, str]]:
         for origin, held_column in held_columns.items()
         if held_column is not None
         and held_column.is_complete
-        and full_type(held_column.properties) != full_type(schema.tables[origin[0]].columns[origin[1]].properties)
+        and _is_other_type(held_column, schema.tables[origin[0]].columns[origin[1]])
     )
+
+
+def _is_other_type(stored_column: Column, column: Column) -> bool:
+    """Return whether a column has another type, or wider fields; a load adds fields by itself."""
+    if full_type(stored_column.properties) != full_type(column.properties):
+        return True
+    stored_structure, structure = structure_of(stored_column), structure_of(column)
+    return stored_structure is not None and structure is not None and has_wider_fields(stored_structure, structure)
 
 
 def _in_turn(attempts: Sequence[_TableAttempt]) -> list[_TableAttempt]:

@@ -33,10 +33,12 @@ from schemactl.progress import Progress, no_progress
 from schemactl.schema.changes import ColumnRetyped
 from schemactl.schema.full_types import FullType, full_type
 from schemactl.schema.hash import bump
+from schemactl.schema.nested_types import SPARK_TYPE, NestedType, write_type
+from schemactl.schema.nested_widening import has_wider_fields, widened_structure
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, Schema, Table, root_of
 from schemactl.schema.widening import is_wider, type_properties, widened_column
-from schemactl.schema.wording import counted
+from schemactl.schema.wording import counted, describe_type
 
 DEFAULT_MAX_ROWS: Final = 10_000_000
 """The maximum number of rows of a table that a load rewrites by default."""
@@ -95,7 +97,7 @@ class StoredColumns:
     schema_name: str
     options: PromotionOptions = field(default_factory=PromotionOptions)
     progress: Progress = no_progress
-    counted: dict[tuple[str, str, FullType], StoredValues] = field(default_factory=dict)
+    counted: dict[tuple[str, str, FullType | NestedType], StoredValues] = field(default_factory=dict)
     row_counts: dict[str, int] = field(default_factory=dict)
 
     @property
@@ -117,7 +119,7 @@ class StoredColumns:
         destination = self.target.destination
         return is_migrator(destination) and not destination.ABILITIES.transactional_ddl
 
-    def count(self, schema: Schema, table: str, column: str, wider: FullType) -> StoredValues:
+    def count(self, schema: Schema, table: str, column: str, wider: FullType | NestedType) -> StoredValues:
         """Return the stored values of a column of a schema that would not survive a wider type.
 
         Raises:
@@ -137,14 +139,16 @@ class StoredColumns:
     def _count(self, state: DestinationState, schema: Schema, table: str, column: str) -> StoredValues:
         plan = plan_promotion(state, schema, [(table, column)])
         if not plan.steps:
-            return StoredValues()
+            is_narrow = bool(find_goals(state, schema, [(table, column)]))
+            blocker = f"`{self.target.kind}` cannot change the types of fields" if is_narrow else ""
+            return StoredValues(blocker=blocker)
         steps = [planned.step for planned in plan.steps]
         blockers = list(find_blockers(state.session, steps))
         if blockers:
             return StoredValues(blocker=blockers[0].message)
         if not plan.is_applicable:
-            kind, wider = self.target.kind, schema.tables[table].columns[column]
-            return StoredValues(blocker=f"`{kind}` cannot change its type to {full_type(wider.properties)}")
+            wider = schema.tables[table].columns[column].properties
+            return StoredValues(blocker=f"`{self.target.kind}` cannot change its type to {describe_type(wider)}")
         is_replaced = schema.tables[root_of(schema, table)].properties.get("write_disposition") == "replace"
         if is_replaced and not self.widens_ahead:
             return StoredValues()  # the load removes them before it widens the column
@@ -176,6 +180,21 @@ class StoredColumns:
             "or raise `--promote-max-rows`"
         )
         raise InputError(message, hint=hint)
+
+    def without_narrow(self, schema: Schema, columns: Columns) -> Schema:
+        """Return a schema without those columns that the destination has narrower, so that a load widens them.
+
+        Raises:
+            InputError: the destination cannot be migrated.
+            DestinationError: it cannot be read.
+        """
+        target = self.migration_target
+        with target.open_for_reading(self.schema_name, may_be_new=True, patience=_READING) as session:
+            goals = find_goals(read_state(session, target, self.schema_name), schema, columns)
+        for table, goal in goals.items():
+            wide = {name: column for name, column in schema.tables[table].columns.items() if name not in goal.columns}
+            schema = schema.with_table(replace(schema.tables[table], columns=wide))
+        return schema
 
     def widen(self, session: MigrationSession, schema: Schema, columns: Columns) -> None:
         """Widen columns to their types in a schema, in the open transaction of a load.
@@ -270,6 +289,17 @@ def plan_promotion(
     Columns that the destination lacks, or that already have this or a wider type, are left out. The plan
     leads to the schema, or, if it is recorded by itself, to the last schema of the ledger with wider columns.
     """
+    goals = find_goals(state, schema, columns)
+    recorded = _recorded_schema(state.ledger_schema or schema, schema, goals.values()) if is_recorded else schema
+    without_ledger = replace(state, ledger_schema=None)
+    goal_schema = replace(recorded, tables=goals)
+    proposal = propose(without_ledger, goal_schema, PlanOptions(keeps_removed=True))
+    steps = tuple(planned for planned in proposal.steps if planned.step.table_name in goals)
+    return render_plan(state, recorded, replace(proposal, steps=steps, notes=()))
+
+
+def find_goals(state: DestinationState, schema: Schema, columns: Columns) -> dict[str, Table]:
+    """Return the tables with those columns that the destination has narrower than a schema, as they should become."""
     fold = state.target.destination.NAMES.fold
     stored_tables = {fold(name): table for name, table in state.catalogue.schema.tables.items()}
     goals: dict[str, Table] = {}
@@ -283,16 +313,11 @@ def plan_promotion(
         before = stored_column
         if declared_column is not None and _stores_alike(state, declared_column, stored_column):
             before = declared_column  # such as a wei, which lakes store as text
-        goal = _goal(stored_column, before, schema.tables[table].columns[name])
+        goal = _goal(state.target, stored_column, before, schema.tables[table].columns[name])
         if goal is not None and not _stores_alike(state, goal, stored_column):
             table_goal = goals.get(table) or Table(table, {}, schema.tables[table].properties)
             goals[table] = replace(table_goal, columns={**table_goal.columns, goal.name: goal})
-    recorded = _recorded_schema(state.ledger_schema or schema, schema, goals.values()) if is_recorded else schema
-    without_ledger = replace(state, ledger_schema=None)
-    goal_schema = replace(recorded, tables=goals)
-    proposal = propose(without_ledger, goal_schema, PlanOptions(keeps_removed=True))
-    steps = tuple(planned for planned in proposal.steps if planned.step.table_name in goals)
-    return render_plan(state, recorded, replace(proposal, steps=steps, notes=()))
+    return goals
 
 
 def _stores_alike(state: DestinationState, first: Column, second: Column) -> bool:
@@ -300,14 +325,28 @@ def _stores_alike(state: DestinationState, first: Column, second: Column) -> boo
     return stored(first) == stored(second)
 
 
-def _goal(stored_column: Column, before: Column, column: Column) -> Column | None:
+def _goal(target: MigrationTarget, stored_column: Column, before: Column, column: Column) -> Column | None:
     """Return a stored column with the type of a schema's column; None if that is not wider than the type before."""
+    abilities = target.destination.ABILITIES
+    stored_structure = abilities.structure_of(stored_column.properties)
+    structure = abilities.structure_of(target.destination.stored(column))
+    if stored_structure is not None and structure is not None:
+        return _structure_goal(stored_column, stored_structure, structure)
     type_before, wider = full_type(before.properties), full_type(column.properties)
     if type_before is None or wider is None or not (type_before == wider or is_wider(type_before, wider)):
         return None
     type_keys = (*_TYPE_KEYS, DATABASE_TYPE)
     hints = {key: value for key, value in stored_column.properties.items() if key not in type_keys}
     return Column(column.name, {**hints, **type_properties(wider)})
+
+
+def _structure_goal(stored_column: Column, stored_type: NestedType, declared_type: NestedType) -> Column | None:
+    """Return a stored column of structs, lists or maps with wider fields; None if loads need no wider ones."""
+    widened = widened_structure(stored_type, declared_type)
+    if widened is None or not has_wider_fields(stored_type, widened):
+        return None
+    hints = {key: value for key, value in stored_column.properties.items() if key != DATABASE_TYPE}
+    return Column(stored_column.name, {**hints, "data_type": "json", SPARK_TYPE: write_type(widened)})
 
 
 _TYPE_KEYS: Final = ("data_type", "precision", "scale", "timezone")
@@ -322,9 +361,12 @@ def _recorded_schema(ledger_schema: Schema, schema: Schema, goals: Iterable[Tabl
     return bump(ledger_schema)
 
 
-def _with_type(schema: Schema, table: str, column: str, wider: FullType) -> Schema:
+def _with_type(schema: Schema, table: str, column: str, wider: FullType | NestedType) -> Schema:
     columns = schema.tables[table].columns
-    widened = widened_column(columns[column], wider)
+    if isinstance(wider, FullType):
+        widened = widened_column(columns[column], wider)
+    else:
+        widened = Column(column, {**columns[column].properties, SPARK_TYPE: write_type(wider)})
     return schema.with_table(replace(schema.tables[table], columns={**columns, column: widened}))
 
 

@@ -40,12 +40,12 @@ from schemactl.kernel.recount import Absences
 from schemactl.progress import Progress, no_progress
 from schemactl.review.comparison import Comparison, Side
 from schemactl.review.report import Counted
-from schemactl.review.retypes import leaf_full_type
 from schemactl.schema import paths
 from schemactl.schema.diff import diff
 from schemactl.schema.full_types import FullType, full_type
 from schemactl.schema.naming import naming_of
 from schemactl.schema.nested_types import FieldPath, Json, Leaf, ListOf, MapOf, NestedType, Struct, stated_type
+from schemactl.schema.nested_widening import leaf_full_type
 from schemactl.schema.paths import ELEMENT, Path
 from schemactl.schema.personal import is_personal
 from schemactl.schema.record_selection import stored_selection

@@ -70,7 +70,7 @@ def suggest_migration(before: Schema, promotions: Sequence[PromotionFinding]) ->
     """Name the command that widens the stored columns that became wider in the schema."""
     stored_columns = (before.column(finding.table, finding.column) for finding in promotions)
     names = [
-        f"`{finding.table}.{finding.column}`"
+        f"`{finding.table}.{finding.column}{finding.field}`"
         for finding, column in zip(promotions, stored_columns, strict=True)
         if finding.after is not None and column is not None and column.is_complete
     ]

@@ -7,7 +7,7 @@ each nested value.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from schemactl.inference.classes import LIST, OBJECT, kind_of
@@ -18,7 +18,19 @@ from schemactl.inference.values import DECLARED
 from schemactl.inference.widening import MAPS
 from schemactl.schema import nested_types
 from schemactl.schema.full_types import FullType
-from schemactl.schema.nested_types import BIGINT, DOUBLE, LARGE, Json, Leaf, ListOf, MapOf, NestedType, Struct
+from schemactl.schema.nested_types import (
+    BIGINT,
+    DOUBLE,
+    LARGE,
+    FieldPath,
+    Json,
+    Leaf,
+    ListOf,
+    MapOf,
+    NestedType,
+    Struct,
+)
+from schemactl.schema.nested_widening import fields_of
 from schemactl.schema.paths import ELEMENT, Path
 from schemactl.schema.settings import NormalizerConfig, Settings
 from schemactl.schema.types import Column, DataType, Properties, Schema, Table
@@ -112,7 +124,7 @@ _KEY_HINTS: Final = ("primary_key", "merge_key", "unique", "row_key", "parent_ke
 """Hints of columns that databases compare; not all of them compare structs."""
 
 _EXACT: Final = 2.0**53
-"""Up to here doubles represent all integers exactly."""
+"""Below this doubles represent all integers exactly; evidence may have rounded to it."""
 
 _DIGITS: Final = 9.9e37
 """A number that certainly fits 38 digits."""
@@ -165,11 +177,13 @@ def resolve_nested(  # noqa: PLR0913 - as `resolve`
     is_loaded: bool = False,
     wider: Mapping[Origin, FullType] | None = None,
     refused: Mapping[Origin, frozenset[DataType]] | None = None,
+    wider_fields: Mapping[Path, NestedType] | None = None,
 ) -> Resolution:
     """Evolve ``schema`` as ``resolve`` does, with nested values in columns that keep their structure.
 
     A new column of objects or lists gets the type that keeps them. An existing type gets new fields at the end of its
-    structs, and JSON texts for fields whose type changes. An existing column without such a type keeps JSON texts.
+    structs, and JSON texts for fields whose type changes, except ``wider_fields``, whose wider types are by the paths
+    of their values. An existing column without such a type keeps JSON texts.
     """
     resolution = resolve(
         evidence, flat(schema), table,
@@ -179,16 +193,17 @@ def resolve_nested(  # noqa: PLR0913 - as `resolve`
     levels = {name: stored_table.normalizer_hint("max_nesting") for name, stored_table in schema.tables.items()}
     tables = {name: _with_nesting(table, levels.get(name)) for name, table in resolution.schema.tables.items()}
     resolved = replace(resolution.schema, tables=tables, normalizers=_normalizers_as_before(resolution.schema, schema))
-    return replace(resolution, schema=_Structures(evidence, schema, resolution).evolved(resolved))
+    types = _Types(evidence, wider_fields or {})
+    return replace(resolution, schema=_Structures(types, schema, resolution).evolved(resolved))
 
 
 class _Structures:
     """The types of the columns that a resolution feeds from nested data."""
 
-    def __init__(self, evidence: Evidence, before: Schema, resolution: Resolution) -> None:
+    def __init__(self, types: _Types, before: Schema, resolution: Resolution) -> None:
         self._before = before
         self._resolution = resolution
-        self._types = _Types(evidence)
+        self._types = types
         self._settings = Settings.of(before.settings)
         self._most = NormalizerConfig.of(before.normalizers).max_nesting
 
@@ -226,11 +241,11 @@ class _Structures:
 
 def _type_of_scalars(kinds: set[str], largest: float, old: NestedType | None) -> NestedType:
     """Return the type that keeps scalars of some kinds, integers up to a size; if several do, the old one."""
-    if kinds <= {BIGINT} and old == Leaf(DOUBLE) and largest <= _EXACT:
+    if kinds <= {BIGINT} and old == Leaf(DOUBLE) and largest < _EXACT:
         return Leaf(DOUBLE)
     if kinds <= {BIGINT, LARGE} and largest < _DIGITS:
         return Leaf(BIGINT if kinds == {BIGINT} and old != Leaf(LARGE) else LARGE)
-    if DOUBLE in kinds and kinds <= {BIGINT, DOUBLE} and largest <= _EXACT:
+    if DOUBLE in kinds and kinds <= {BIGINT, DOUBLE} and largest < _EXACT:
         return Leaf(DOUBLE)
     plain = {"text": nested_types.STRING, "bool": nested_types.BOOLEAN}
     return Leaf(plain[next(iter(kinds))]) if len(kinds) == 1 and kinds <= plain.keys() else Json()
@@ -239,8 +254,9 @@ def _type_of_scalars(kinds: set[str], largest: float, old: NestedType | None) ->
 class _Types:
     """The types of nested data, path by path."""
 
-    def __init__(self, evidence: Evidence) -> None:
+    def __init__(self, evidence: Evidence, wider_fields: Mapping[Path, NestedType]) -> None:
         self._evidence = evidence
+        self._wider_fields = wider_fields
         self._tree = tree_of(evidence)
 
     def is_nested(self, path: Path, name: str) -> bool:
@@ -301,6 +317,8 @@ class _Types:
         return Struct(fields) if fields and are_distinct_names(names) else Json()
 
     def _leaf(self, path: Path, old: NestedType | None) -> NestedType | None:
+        if path in self._wider_fields:
+            return self._wider_fields[path]
         kinds: set[str] = set()
         largest = 0.0
         for name, class_evidence in self._evidence.paths.get(path, {}).items():
@@ -316,3 +334,59 @@ class _Types:
         types += [leaf_of_declared(properties, self._evidence.declared_types(path))] if properties is not None else []
         types += [old] if old is not None else []
         return types[0] if len(set(types)) == 1 else Json() if types else None
+
+    def changes_leaf(self, path: Path, old: NestedType) -> bool:
+        """Return whether the values at a path do not keep the type of their field."""
+        has_containers = any(kind_of(name) in (OBJECT, LIST) for name in self._evidence.paths.get(path, {}))
+        return has_containers or self._leaf(path, old) not in (None, old)
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedField:
+    """A field of scalars in an existing column, whose values in the data have another type.
+
+    Attributes:
+        column: the type of the whole column.
+        field: the path of the field in the column.
+        leaf: the type of the field.
+        paths: the paths of its values.
+    """
+
+    origin: Origin
+    column: NestedType
+    field: FieldPath
+    leaf: Leaf
+    paths: tuple[Path, ...]
+
+
+def find_changed_fields(evidence: Evidence, before: Schema, resolution: Resolution) -> Iterator[ChangedField]:
+    """Yield the fields that would become JSON texts; none for columns of lists that feed nested tables."""
+    if not nested_types.keeps_structure(before.normalizers):
+        return
+    types = _Types(evidence, {})
+    for table, name in resolution.taken:
+        stored_column = before.column(table, name)
+        if stored_column is None or (structure := nested_types.structure_of(stored_column)) is None:
+            continue
+        for field, of in fields_of(structure):
+            if not isinstance(of, Leaf):
+                continue
+            paths = _paths_of(evidence, resolution.sources((table, name)), structure, field)
+            if any(types.changes_leaf(path, of) for path in paths):
+                yield ChangedField((table, name), structure, field, of, paths)
+
+
+def _paths_of(evidence: Evidence, sources: Sequence[Path], of: NestedType, field: FieldPath) -> tuple[Path, ...]:
+    """Return the paths of a field's values."""
+    paths = tuple(sources)
+    for step in field:
+        match of:
+            case Struct(fields) if step is not None:
+                paths, of = tuple((*path, step) for path in paths), dict(fields)[step]
+            case ListOf(element):
+                paths, of = tuple((*path, ELEMENT) for path in paths), element
+            case MapOf(value):
+                all_paths = dict.fromkeys((*evidence.paths, *evidence.declared))
+                below = [path for path in all_paths if path and path[-1] is not ELEMENT]
+                paths, of = tuple(path for path in below if path[:-1] in paths), value
+    return paths

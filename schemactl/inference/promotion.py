@@ -8,12 +8,14 @@ says why.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Final, TypeAlias
 
 from schemactl.examples import mask_examples
 from schemactl.inference.classes import LIST, NULL, OBJECT, kind_of
 from schemactl.inference.evidence import Evidence
+from schemactl.inference.nested_schema import ChangedField, find_changed_fields
 from schemactl.inference.report import PromotionFinding
 from schemactl.inference.resolve import Origin, Resolution, TakenClass, variant_bases
 from schemactl.inference.survival import (
@@ -29,6 +31,8 @@ from schemactl.inference.values import DECLARED
 from schemactl.schema.contract import ContractValue, Promotion, promotion_for
 from schemactl.schema.full_types import DEFAULT_DECIMAL, MAX_DIGITS, FullType, digits_of_bits, full_type
 from schemactl.schema.naming import naming_of
+from schemactl.schema.nested_types import NestedType, path_text
+from schemactl.schema.nested_widening import leaf_full_type, leaf_of_full, with_field
 from schemactl.schema.paths import Path
 from schemactl.schema.personal import is_personal
 from schemactl.schema.types import MICROSECOND_DIGITS, DataType, Schema
@@ -56,7 +60,7 @@ class StoredValues:
     blocker: str = ""
 
 
-CountStored: TypeAlias = Callable[[str, str, FullType], StoredValues]
+CountStored: TypeAlias = Callable[[str, str, FullType | NestedType], StoredValues]
 """Counts the stored values of a column, by table and name, that would not survive a type."""
 
 
@@ -66,11 +70,13 @@ class Promotions:
 
     Attributes:
         refused: the kinds of values that go to a variant column, by column, although dlt would round them to fit.
+        wider_fields: wider types of fields inside columns of structs, lists and maps, by the paths of their values.
     """
 
     wider: Mapping[Origin, FullType]
     refused: Mapping[Origin, frozenset[DataType]]
     findings: tuple[PromotionFinding, ...] = ()
+    wider_fields: Mapping[Path, NestedType] = field(default_factory=dict)
 
 
 NO_PROMOTIONS: Final = Promotions({}, {})
@@ -100,7 +106,10 @@ class Promoter:
         """
         promotions = NO_PROMOTIONS
         resolution = resolve(promotions)
-        while len((more := self._decide_all(resolution, promotions)).findings) > len(promotions.findings):
+        while True:
+            more = self._decide_all(resolution, promotions)
+            if len(more.findings) == len(promotions.findings) and more.wider_fields == promotions.wider_fields:
+                break
             resolution, promotions = resolve(more), more
         # A column that became wider may take the values of a variant, too.
         findings = tuple(
@@ -120,14 +129,23 @@ class Promoter:
                     wider[origin] = attempt.wider
                 elif attempt.refused:
                     refused_kinds[origin] = refused_kinds.get(origin, frozenset()) | attempt.refused
-        return Promotions(wider, refused_kinds, tuple(findings))
+        wider_fields = dict(decided.wider_fields)
+        decided_fields = {(finding.table, finding.column, finding.field) for finding in findings}
+        for changed in find_changed_fields(self.evidence, self.before, resolution):
+            is_decided = (*changed.origin, path_text(changed.field)) in decided_fields
+            is_decided = is_decided or wider_fields.keys() >= set(changed.paths)
+            if not is_decided and self._mode(resolution, *changed.origin) is not Promotion.VARIANT:
+                finding, field_type = self._decide_field(changed)
+                wider_fields |= {} if field_type is None else dict.fromkeys(changed.paths, field_type)
+                findings += [finding] if finding.after != finding.before else []
+        return Promotions(wider, refused_kinds, tuple(findings), wider_fields)
 
     def _candidates(self, resolution: Resolution, decided: Promotions) -> dict[Origin, list[str]]:
         """Return the columns that promote, with the variant columns that the data adds; none for lossy values.
 
         Columns that are decided appear again if their wider type takes more values, and changes them.
         """
-        decided_columns = {(finding.table, finding.column) for finding in decided.findings}
+        decided_columns = {(finding.table, finding.column) for finding in decided.findings if not finding.field}
         candidates: dict[Origin, list[str]] = {}
         for (table, variant), base in variant_bases(resolution.schema).items():
             stored_variant = self.before.column(table, variant)
@@ -199,9 +217,8 @@ class Promoter:
         for misfit in misfits:
             all_fed = (*fed, *misfit.fed)
             values = sum(self._count(path, class_name) for path, class_name in all_fed)
-            attempt = self._widen(
-                origin, _candidates_for(wider, misfit.full_type, allows_text), all_fed, is_stored=is_stored
-            )
+            count = partial(self.count_stored, *origin) if is_stored and self.count_stored is not None else None
+            attempt = self._widen(origin, _candidates_for(wider, misfit.full_type, allows_text), all_fed, count)
             reason = attempt.reason or f"no type holds the values of {wider} and {misfit.full_type} exactly"
             variant_name = misfit.variant
             if attempt.wider is not None:
@@ -213,8 +230,62 @@ class Promoter:
             finding = PromotionFinding(table, name, str(base_type), after, variant_name, values, attempt.rows, reason)
             yield finding, attempt
 
+    def _decide_field(self, changed: ChangedField) -> tuple[PromotionFinding, NestedType | None]:
+        """Return a finding for a field whose values have another type, with its wider type if all values survive.
+
+        The finding says nothing new if the values of another type survive in the type that the field has.
+        """
+        table, column = changed.origin
+        narrow = leaf_full_type(changed.leaf)
+        fed: tuple[TakenClass, ...] = ()
+        wider, rows, reason = narrow, None, ""
+        for misfit_type, classes in self._types_at(changed.paths).items():
+            fed = (*fed, *classes)
+            if wider is None or narrow is None or reason:
+                continue
+            candidates = [
+                candidate
+                for candidate in dict.fromkeys((wider, *_candidates_for(wider, misfit_type, allows_text=False)))
+                if _is_written(misfit_type.data_type, candidate.data_type)
+            ]
+            attempt = self._widen(changed.origin, candidates, fed, partial(self._count_field, changed))
+            wider, rows = attempt.wider, attempt.rows
+            if wider is None:
+                reason = attempt.reason or f"no type holds the values of {narrow} and {misfit_type} exactly"
+        values = sum(self._count(path, class_name) for path, class_name in fed)
+        before = changed.leaf.name if narrow is None else str(narrow)
+        after = None if wider is None else str(wider)
+        reason = _survival(values, rows) if wider is not None else reason or f"`{before}` is not a type of dlt"
+        finding = PromotionFinding(table, column, before, after, None, values, rows, reason, path_text(changed.field))
+        return finding, None if wider is None else leaf_of_full(wider) if wider != narrow else changed.leaf
+
+    def _types_at(self, paths: Iterable[Path]) -> dict[FullType, list[TakenClass]]:
+        """Return the types of the values at some paths, with their classes, in order of the data."""
+        classes_by_type: dict[FullType, list[TakenClass]] = {}
+        for path in paths:
+            properties = self.evidence.declared.get(path)
+            declared_types = [] if properties is None else self.evidence.declared_types(path)
+            for data_type in declared_types:
+                declared = full_type({**(properties or {}), "data_type": str(data_type)})
+                if declared is not None:
+                    classes_by_type.setdefault(declared, []).append((path, DECLARED))
+            for name in self.evidence.paths.get(path, {}):
+                if name != NULL:
+                    classes_by_type.setdefault(_type_of_class(name), []).append((path, name))
+        return classes_by_type
+
+    def _count_field(self, changed: ChangedField, wider: FullType) -> StoredValues:
+        """Count the stored values of a field that would not survive a type."""
+        if self.count_stored is None or wider == leaf_full_type(changed.leaf):
+            return StoredValues()
+        return self.count_stored(*changed.origin, with_field(changed.column, changed.field, leaf_of_full(wider)))
+
     def _widen(
-        self, origin: Origin, candidates: Iterable[FullType], fed: Sequence[TakenClass], *, is_stored: bool
+        self,
+        origin: Origin,
+        candidates: Iterable[FullType],
+        fed: Sequence[TakenClass],
+        count_stored: Callable[[FullType], StoredValues] | None,
     ) -> _Attempt:
         """Return the first type in which all values survive, or the reason why every type fails."""
         rows: int | None = None
@@ -225,8 +296,8 @@ class Promoter:
                 reasons.append(tally if isinstance(tally, str) else self._loss(origin, tally, candidate))
                 continue
             stored = StoredValues()
-            if is_stored and self.count_stored is not None:
-                stored = self.count_stored(*origin, candidate)
+            if count_stored is not None:
+                stored = count_stored(candidate)
                 rows = stored.rows
             if not (stored.unfit or stored.blocker):
                 return _Attempt(candidate, rows)
@@ -409,6 +480,8 @@ def _candidates_for(narrow: FullType, misfit: FullType, allows_text: bool) -> di
     if narrow.data_type is DataType.DOUBLE:
         # Never a decimal: it rounds doubles, and later ones as well.
         return dict.fromkeys((narrow, FullType(DataType.TEXT)) if allows_text else (narrow,))
+    if misfit.data_type is DataType.DOUBLE and narrow.data_type in (DataType.DECIMAL, DataType.WEI):
+        misfit = FullType(DataType.DECIMAL, *DEFAULT_DECIMAL)  # for the digits of these values
     if misfit.data_type is DataType.DECIMAL and narrow.data_type in (DataType.DECIMAL, DataType.WEI):
         whole_digits = MAX_DIGITS if narrow.integer_digits is None else narrow.integer_digits
         widest = FullType(DataType.DECIMAL, MAX_DIGITS, MAX_DIGITS - whole_digits)
@@ -420,9 +493,31 @@ def _candidates_for(narrow: FullType, misfit: FullType, allows_text: bool) -> di
     return dict.fromkeys((*widened_types(narrow, misfit), *with_places))
 
 
+def _type_of_class(class_name: str) -> FullType:
+    """Return the type of a class of values of documents."""
+    kind, _, marks = class_name.partition(":")
+    if kind in (OBJECT, LIST):
+        return FullType(DataType.JSON)
+    if kind == DataType.BIGINT and {"uint64", "wide", "beyond-wei"}.intersection(marks.split(",")):
+        return FullType(DataType.WEI, scale=0)
+    of = full_type({"data_type": kind})
+    assert of is not None
+    return of
+
+
+def _is_written(value: DataType, field_type: DataType) -> bool:
+    """Return whether loads write values of a type into fields of another type: they read no texts."""
+    if value is field_type or (value, field_type) == (DataType.DATE, DataType.TIMESTAMP):
+        return True
+    return value in _NUMBERS and field_type in _NUMBERS
+
+
+_NUMBERS: Final = frozenset((DataType.BIGINT, DataType.DOUBLE, DataType.DECIMAL, DataType.WEI))
+
+
 def _survival(values: int, rows: int | None) -> str:
     """Return the reason for a wider column in words."""
     new = f"all {values:,} values survive" if values != 1 else "the value survives"
     if rows is None:
         return new
-    return f"{new}, and so do {counted(rows, 'stored row')}"
+    return f"{new}, and so {'does' if rows == 1 else 'do'} {counted(rows, 'stored row')}"

@@ -161,11 +161,13 @@ class PromotionFinding:
 
     Attributes:
         before: its type in the earlier schema, or of its first value if it is new.
-        after: its wider type; None if values go to a variant column.
-        variant: the variant column that takes the values; None if the column became wider.
+        after: its wider type; None if values go to a variant column, or the field becomes JSON texts.
+        variant: the variant column that takes the values; None if the column became wider, and for fields.
         values: the number of values in the data that the column takes.
         rows: the number of stored rows that were counted; None if no destination was asked.
         reason: why the column became wider, or why it did not.
+        field: the path of the field in a column of structs, lists or maps, such as ``.price`` or ``[]``; before and
+            after are its types.
     """
 
     table: str
@@ -176,6 +178,7 @@ class PromotionFinding:
     values: int
     rows: int | None
     reason: str
+    field: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from schemactl.inference.renaming import SOURCE_NAMES
 from schemactl.inference.resolve import Origin, Resolution, resolve
 from schemactl.schema.full_types import FullType
 from schemactl.schema.naming import load_naming, naming_of
-from schemactl.schema.nested_types import keeps_structure
+from schemactl.schema.nested_types import NestedType, keeps_structure
 from schemactl.schema.paths import Path, format_path
 from schemactl.schema.settings import NormalizerConfig
 from schemactl.schema.templates import LOADS_TABLE, VERSION_TABLE
@@ -54,13 +54,14 @@ def resolve_data(  # noqa: PLR0913 - as `resolve`
     is_loaded: bool = False,
     wider: Mapping[Origin, FullType] | None = None,
     refused: Mapping[Origin, frozenset[DataType]] | None = None,
+    wider_fields: Mapping[Path, NestedType] | None = None,
 ) -> Resolution:
     """Resolve evidence under the stored names of colliding keys; name further colliding keys if ``separates``."""
     naming = naming_of(before, max_identifier_length)
     stored_names = _stored_names(before, root_table(before, table, max_identifier_length))
     names = _names_by_path(stored_names, evidence)
     resolve_renamed = partial(
-        resolve_nested if keeps_structure(before.normalizers) else resolve,
+        partial(resolve_nested, wider_fields=wider_fields) if keeps_structure(before.normalizers) else resolve,
         evidence,
         before,
         table,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import date, datetime, time
+from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from itertools import chain
+from math import isfinite
 from types import NoneType
 from typing import Any, Final
 
@@ -127,6 +128,9 @@ def either(first: Lost, second: Lost) -> Lost:
 
 def _leaves(values: Sequence[Any], name: str) -> tuple[pa.Array, Lost]:
     stored, value_types = to_arrow(Leaf(name)), set(map(type, values)) - {NoneType}
+    if value_types & _WIDENED.get(kind := name.partition("(")[0], frozenset()):
+        values = [_widened(value, kind) for value in values]
+        value_types = set(map(type, values)) - {NoneType}
     try:
         if value_types <= _PLAIN.get(name, _STATED.get(name.partition("(")[0], frozenset())):
             return (text_array(values) if name == STRING else pa.array(values, stored)), None
@@ -154,7 +158,23 @@ _STATED: Final[Mapping[str, frozenset[type]]] = {
     "time": frozenset({time}),
     "decimal": frozenset({Decimal}),
 }
-"""Types that only sources declare; document values never have them."""
+"""Types that sources declare; values of documents have them only in a field that became wider (``_WIDENED``)."""
+
+_WIDENED: Final[Mapping[str, frozenset[type]]] = {
+    "decimal": frozenset({int, float}),
+    "timestamp": frozenset({date}),
+    "timestamp_ntz": frozenset({date}),
+}
+"""Types of values that a wider field takes as its own: numbers by their shortest spelling, dates as midnight in UTC."""
+
+
+def _widened(value: Any, kind: str) -> Any:
+    value_type = type(value)
+    if value_type not in _WIDENED[kind]:
+        return value
+    if value_type is date:
+        return datetime.combine(value, time(), None if kind == "timestamp_ntz" else UTC)
+    return value if value_type is float and not isfinite(value) else Decimal(repr(value))
 
 
 def _fits(value: Any, name: str, stored: pa.DataType) -> bool:

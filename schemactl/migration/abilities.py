@@ -8,9 +8,11 @@ from typing import Final
 
 from schemactl.migration.steps import Step
 from schemactl.migration.ways import Lock, Way, Ways
+from schemactl.schema.conversions import Conversion
 from schemactl.schema.nested_types import NestedType, structure_in
-from schemactl.schema.structure import NameLimits
-from schemactl.schema.types import Column, Table
+from schemactl.schema.nested_widening import fit_structures
+from schemactl.schema.structure import DATABASE_TYPE, NameLimits
+from schemactl.schema.types import Column, Properties, Table
 
 
 def _never(*_: object) -> bool:
@@ -68,6 +70,19 @@ class Abilities(Ways):
     enforces_types: bool = True
     rewrites: Callable[[Step, Table | None], bool] = _never
     copies_keyed: bool = False
+
+    def structure_of(self, properties: Properties) -> NestedType | None:
+        """Return the nested type of a column as a catalog of the destination has it; None for other columns."""
+        own_type = properties.get(DATABASE_TYPE)
+        return None if own_type is None or properties.get("data_type") else self.structure_in(str(own_type))
+
+    def widens_structure(self, stored: Column, declared: Column) -> bool:
+        """Return whether a step gives a column wider fields, which loads do not do."""
+        before, after = self.structure_of(stored.properties), self.structure_of(declared.properties)
+        if before is None or after is None or fit_structures(before, after).conversion is Conversion.REFUSED:
+            return False
+        is_left_to_loads = self.gains(*(str(column.properties[DATABASE_TYPE]) for column in (stored, declared)))
+        return is_left_to_loads is None and self.retype(stored, declared) is not Way.NONE
 
 
 ON_FILES: Final = Abilities(

@@ -219,7 +219,7 @@ def with_own_types(schema: Schema, settle: Callable[[Column], Column]) -> Schema
 def _with_own_retypes(changes: Iterable[Change], abilities: Abilities) -> Iterator[Change]:
     """Yield changes, and a change of type for each column of one own type that gets another one.
 
-    Structs, lists and maps get their new fields with a load.
+    Structs, lists and maps get wider fields by a step, but fields that are only new with a load.
     """
     changes = tuple(changes)
     retyped = {(change.table, change.column) for change in changes if isinstance(change, ColumnRetyped)}
@@ -230,8 +230,13 @@ def _with_own_retypes(changes: Iterable[Change], abilities: Abilities) -> Iterat
                 name == DATABASE_TYPE and (change.table, change.column) not in retyped
             ):
                 is_structure = abilities.structure_in(before) is not None or abilities.structure_in(after) is not None
-                columns = (Column(change.column, {DATABASE_TYPE: own_type}) for own_type in (before, after))
-                if not is_structure and abilities.retype(*columns) is not Way.NONE:
+                stored, declared = (Column(change.column, {DATABASE_TYPE: own_type}) for own_type in (before, after))
+                can_retype = (
+                    abilities.widens_structure(stored, declared)
+                    if is_structure
+                    else abilities.retype(stored, declared) is not Way.NONE
+                )
+                if can_retype:
                     yield ColumnRetyped(change.table, change.column, {}, {})
 
 

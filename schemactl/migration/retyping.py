@@ -32,6 +32,7 @@ from schemactl.migration.ways import Way
 from schemactl.schema.conversions import EPOCH_UNIT, Conversion
 from schemactl.schema.fit import Fit, fit
 from schemactl.schema.naming import Naming
+from schemactl.schema.nested_widening import fit_structures
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, DataType
 
@@ -67,6 +68,11 @@ class Retyping:
 
     def fit(self, abilities: Abilities) -> Fit:
         """Return the fate of the values at a destination."""
+        stored_structure, declared_structure = (
+            abilities.structure_of(column.properties) for column in (self.before, self.stored)
+        )
+        if stored_structure is not None and declared_structure is not None:
+            return fit_structures(stored_structure, declared_structure)
         return fit(self._readable(abilities), self.stored, counts_seconds=self.counts_seconds)
 
     @property

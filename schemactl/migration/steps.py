@@ -559,7 +559,8 @@ class ChangeType(_ColumnsStep):
     def caution(self) -> str:
         if not self.needs_check:
             return ""
-        lost = fit(self.before, self.after, counts_seconds=self.counts_seconds).lost
+        is_nested = self.before.data_type is None or self.after.data_type is None
+        lost = "" if is_nested else fit(self.before, self.after, counts_seconds=self.counts_seconds).lost
         return "only if every stored value survives" + (f" ({lost})" if lost else "")
 
     @property

@@ -116,10 +116,11 @@ def show_bad_records(file: FileFinding) -> Text:
 
 def show_promotion(finding: PromotionFinding) -> Text:
     """Return a line about a column that became wider, or that could not."""
-    line = Text().append(show_place(finding.table, finding.column), style=NAME)
+    line = Text().append(f"{show_place(finding.table, finding.column)}{escape(finding.field)}", style=NAME)
     if finding.after is not None:
         return line.append(f": {finding.before} -> {finding.after}, {escape(finding.reason)}")
-    fate = "values are cut" if finding.variant is None else f"variant {show_name(finding.variant)}"
+    fate = "JSON" if finding.field else "values are cut"
+    fate = fate if finding.variant is None else f"variant {show_name(finding.variant)}"
     return line.append(f": {finding.before}, {fate}, because {escape(finding.reason)}", style=WARNING)
 
 

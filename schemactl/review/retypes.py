@@ -34,8 +34,8 @@ from schemactl.schema.nested_types import (
     MapOf,
     NestedType,
     Struct,
-    leaf_properties,
 )
+from schemactl.schema.nested_widening import leaf_full_type
 from schemactl.schema.types import DataType
 from schemactl.schema.widening import is_wider
 
@@ -311,9 +311,3 @@ def _resized(old: FullType, new: FullType) -> Effect:
         return Effect.GROWS if (new.precision or 0) > (old.precision or 0) else Effect.COARSER
     effect = size_effect(old, new) or Effect.SHRINKS
     return Effect.NARROWED if effect is Effect.SHRINKS and old.data_type is DataType.BIGINT else effect
-
-
-def leaf_full_type(of: NestedType) -> FullType | None:
-    """Return a scalar's type with its sizes; None for nested types, and for types that only a database has."""
-    properties = leaf_properties(of.name) if isinstance(of, Leaf) else None
-    return None if properties is None else full_type(properties)

@@ -69,7 +69,13 @@ def promoted(
     )
     return promoter.promote(
         lambda promotions: resolve_data(
-            evidence, schema, "t", separates=False, wider=promotions.wider, refused=promotions.refused
+            evidence,
+            schema,
+            "t",
+            separates=False,
+            wider=promotions.wider,
+            refused=promotions.refused,
+            wider_fields=promotions.wider_fields,
         )
     )
 
@@ -148,6 +154,11 @@ def test_a_decimal_has_the_places_of_the_values() -> None:
     [
         ({"data_type": "decimal", "precision": 10, "scale": 2}, "1.25", "decimal(10, 2)"),
         ({"data_type": "decimal", "precision": 10, "scale": 2}, "1.2567", "decimal(38, 9)"),
+        ({"data_type": "decimal", "precision": 10, "scale": 2}, 1.25, "decimal(10, 2)"),
+        ({"data_type": "decimal", "precision": 10, "scale": 2}, 1.2567, "decimal(38, 9)"),
+        ({"data_type": "decimal", "precision": 10, "scale": 2}, 0.12345678901, "decimal(38, 30)"),
+        ({"data_type": "decimal", "precision": 20, "scale": 0}, 0.5, "decimal(38, 9)"),
+        ({"data_type": "wei", "precision": 20}, 0.5, "decimal(38, 9)"),
         ({"data_type": "decimal", "precision": 10, "scale": 2}, "1.23456789012", "decimal(38, 30)"),
         ({"data_type": "decimal", "precision": 10, "scale": 2}, "123456789012.5", "decimal(38, 9)"),
         ({"data_type": "timestamp", "precision": 3}, "2024-01-02T03:04:05.123456Z", "timestamp"),
@@ -265,6 +276,81 @@ def test_text_holds_what_no_other_type_does_if_that_is_allowed() -> None:
     resolution, _ = promoted(schema_of("promote_text", x=BIGINT, y=BIGINT, z=BIGINT), documents)
 
     assert types_of(resolution) == {"x": "double", "y": "text", "z": "bigint", "z__a": "bigint"}
+
+
+def nested_schema_of(spark_type: str, mode: str = "promote") -> Schema:
+    schema = schema_of(mode, x={"data_type": "json", "x-spark-type": spark_type})
+    module = {"module": "schemactl.normalization.normalizers.nested"}
+    return replace(schema, normalizers={**schema.normalizers, "json": module})
+
+
+@pytest.mark.parametrize(
+    ("stored", "value", "wider", "reason"),
+    [
+        ("struct<a:bigint>", {"a": 1.5}, "struct<a:double>", "the value survives"),
+        ("struct<a:bigint>", {"a": 2**63}, "struct<a:decimal(38,0)>", "the value survives"),
+        ("struct<a:double>", {"a": 2**53}, "struct<a:double>", ""),
+        (
+            "struct<a:double>",
+            {"a": 2**53 + 1},
+            "struct<a:string COMMENT 'json'>",
+            "1 new value would not survive as double",
+        ),
+        ("struct<a:decimal(10,2)>", {"a": 1.25}, "struct<a:decimal(10,2)>", ""),
+        ("struct<a:decimal(10,2)>", {"a": 7}, "struct<a:decimal(10,2)>", ""),
+        ("struct<a:decimal(10,2)>", {"a": 1.2567}, "struct<a:decimal(38,9)>", "the value survives"),
+        ("array<bigint>", [1, 2**53 + 1, 0.5], "array<decimal(38,9)>", "all 3 values survive"),
+        ("array<struct<n:bigint>>", [{"n": 0.5}, {"m": 1}], "array<struct<n:double,m:bigint>>", "the value survives"),
+        ("map<string,bigint>", {"a": 1, "b": 0.5}, "map<string,double>", "all 2 values survive"),
+        ("map<string,array<bigint>>", {"a": [1], "b": [0.5]}, "map<string,array<double>>", "all 2 values survive"),
+        ("struct<a:bigint>", {"a": "7"}, "struct<a:string COMMENT 'json'>", "no type holds the values of bigint and t"),
+        (
+            "struct<a:bigint>",
+            {"a": True},
+            "struct<a:string COMMENT 'json'>",
+            "no type holds the values of bigint and b",
+        ),
+        ("struct<a:bigint>", {"a": {"b": 1}}, "struct<a:string COMMENT 'json'>", "no type holds the values of bigint "),
+        ("struct<a:date>", {"a": "2024-01-01"}, "struct<a:string COMMENT 'json'>", "no type holds the values of date "),
+        ("array<bigint>", ["x"], "string", "no type holds the values of bigint and text exactly"),
+    ],
+)
+@pytest.mark.parametrize("mode", ["promote", "promote_text"])
+def test_fields_elements_and_map_values_become_wider(
+    stored: str, value: Any, wider: str, reason: str, mode: str
+) -> None:
+    resolution, promotions = promoted(nested_schema_of(stored, mode), [{"x": value}])
+
+    assert resolution.schema.tables["t"].columns["x"].properties["x-spark-type"] == wider
+    assert [finding.reason[: len(reason)] for finding in promotions.findings] == ([reason] if reason else [])
+
+
+def test_fields_keep_their_types_where_the_column_does_not_promote() -> None:
+    schema = nested_schema_of("struct<a:bigint>", "evolve")
+
+    resolution, promotions = promoted(schema, [{"x": {"a": 1.5}}])
+
+    assert resolution.schema.tables["t"].columns["x"].properties["x-spark-type"] == "struct<a:string COMMENT 'json'>"
+    assert promotions.findings == ()
+
+
+def test_a_finding_names_the_field() -> None:
+    schema = nested_schema_of("struct<`a.b`:array<struct<n:bigint>>>")
+
+    _, promotions = promoted(schema, [{"x": {"a.b": [{"n": 0.5}]}}], StoredValues(4))
+
+    (finding,) = promotions.findings
+    assert (finding.column, finding.field) == ("x", '."a.b"[].n')
+    assert (finding.before, finding.after, finding.values, finding.rows) == ("bigint", "double", 1, 4)
+
+
+def test_stored_values_of_a_field_that_do_not_survive_make_it_json() -> None:
+    schema = nested_schema_of("struct<a:bigint>")
+
+    resolution, promotions = promoted(schema, [{"x": {"a": 1.5}}], StoredValues(9, 2, ('"9007199254740993"',)))
+
+    assert resolution.schema.tables["t"].columns["x"].properties["x-spark-type"] == "struct<a:string COMMENT 'json'>"
+    assert "2 stored values would not survive as double" in promotions.findings[0].reason
 
 
 SCALARS = st.one_of(

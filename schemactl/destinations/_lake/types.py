@@ -82,6 +82,12 @@ def is_structure(written: str) -> bool:
         return False
 
 
+def are_structures(*columns: Column) -> bool:
+    """Return whether columns of a catalog have types of structs, lists or maps."""
+    own_types = [column.properties.get(DATABASE_TYPE) for column in columns]
+    return all(own_type is not None and is_structure(str(own_type)) for own_type in own_types)
+
+
 def kind_of(column: Column, *, has_time: bool, sizes: tuple[int, ...]) -> Properties:
     """Return the type of such a column in a catalog after dlt has created it, without nulls.
 

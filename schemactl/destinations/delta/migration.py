@@ -22,7 +22,7 @@ from schemactl.destinations._lake.files import Alter
 from schemactl.destinations._lake.load import recover
 from schemactl.destinations._lake.lock import check_writable
 from schemactl.destinations._lake.migration import LakeMigration, render_step
-from schemactl.destinations._lake.types import arrow_type
+from schemactl.destinations._lake.types import are_structures, arrow_type
 from schemactl.destinations._structure import gained_by_ddl
 from schemactl.destinations.delta.catalogue import (
     COMMENT,
@@ -69,12 +69,17 @@ if TYPE_CHECKING:
     from deltalake import CommitProperties
 
 
+def _retype(before: Column, after: Column) -> Way:
+    # Delta's own types (arrays ...) come from existing columns; no step creates them.
+    is_created = DATABASE_TYPE in after.properties and not are_structures(before, after)
+    return Way.NONE if is_created else Way.REWRITE
+
+
 ABILITIES: Final[Abilities] = replace(
     ON_FILES,
     drop_column=Way.REWRITE,
     rename_column=Way.REWRITE,
-    # Delta's own types (arrays ...) come from existing columns; no step creates them.
-    retype=lambda _, after: Way.NONE if DATABASE_TYPE in after.properties else Way.REWRITE,
+    retype=_retype,
     set_not_null=Way.REWRITE,
     names=NAMES,
     settle=settle,

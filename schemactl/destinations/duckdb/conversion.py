@@ -27,8 +27,10 @@ from schemactl.destinations._migration.conversion import (
     write_retype,
 )
 from schemactl.destinations._types import sizes_of
-from schemactl.destinations.duckdb.types import column_type
+from schemactl.destinations.duckdb.types import column_type, duckdb_type, structure_in
 from schemactl.migration.statements import Retype, checked_type
+from schemactl.schema import nested_types
+from schemactl.schema.nested_types import Leaf, ListOf, MapOf, NestedType, Struct, leaf_properties, structure_of
 from schemactl.schema.quoting import literal
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, DataType
@@ -75,6 +77,9 @@ def has_texts(kind: str) -> bool:
 def convert(retype: Retype, value: str) -> Converted:
     """Return how DuckDB converts a value that is not null."""
     before, after = retype.before, retype.after
+    stored_structure, structure = _structure(before), _structure(after)
+    if stored_structure is not None and structure is not None:
+        return _convert_structure(stored_structure, structure, value)
     kind = type_of(after)
     raised_error = f"error('a value does not survive: ' || left(CAST({value} AS VARCHAR), 200))"
     if before.data_type is None or after.data_type is None:
@@ -90,6 +95,70 @@ def convert(retype: Retype, value: str) -> Converted:
         case _:
             coerced = f"CAST({text} AS {kind})"
     return Converted(is_sure, cast, coerced, f"coalesce({coerced}, {raised_error})")
+
+
+def _structure(column: Column) -> NestedType | None:
+    """Return the nested type of a column, which DuckDB or a table on files has."""
+    own_type = column.properties.get(DATABASE_TYPE)
+    if own_type is None:
+        return structure_of(column)
+    return structure_in(str(own_type)) or nested_types.structure_in(str(own_type), keeps_sizes=True)
+
+
+def _convert_structure(before: NestedType, after: NestedType, value: str) -> Converted:
+    """Return how DuckDB converts the scalars inside a struct, a list or a map; fields that are new are null."""
+    is_sure, cast = _convert_inside(before, after, value, 0)
+    kind = duckdb_type(after)
+    raised_error = f"error('a value does not survive: ' || left(CAST({value} AS VARCHAR), 200))"
+    return Converted(is_sure, f"CAST({cast} AS {kind})", f"CAST(NULL AS {kind})", raised_error)
+
+
+def _convert_inside(before: NestedType, after: NestedType, value: str, depth: int) -> tuple[str, str]:
+    """Return the condition under which a value inside of a column survives, or is null, and the converted value.
+
+    ``depth`` is the number of lists and maps around it.
+    """
+    item = f'"_item{depth}"'
+    match before, after:
+        case _ if before == after:
+            return TRUE, value
+        case Struct(), Struct():
+            return _convert_struct(before, after, value, depth)
+        case ListOf(stored_element), ListOf(element):
+            return _convert_items(value, item, *_convert_inside(stored_element, element, item, depth + 1))
+        case MapOf(stored_value), MapOf(map_value):
+            values = f"map_values({value})"
+            is_sure, cast = _convert_items(values, item, *_convert_inside(stored_value, map_value, item, depth + 1))
+            return is_sure, f"CASE WHEN {value} IS NULL THEN NULL ELSE map(map_keys({value}), {cast}) END"
+        case Leaf(), Leaf():
+            stored_column, column = (Column("", leaf_properties(leaf.name) or {}) for leaf in (before, after))
+            converted = convert(Retype(stored_column, column), value)
+            return (TRUE if converted.is_sure == TRUE else f"({value} IS NULL OR {converted.fits})"), converted.or_null
+        case _:
+            return FALSE, "NULL"
+
+
+def _convert_struct(before: Struct, after: Struct, value: str, depth: int) -> tuple[str, str]:
+    stored_fields, fields = dict(before.fields), dict(after.fields)
+    removed_names = [name for name in stored_fields if name not in fields]  # the undo removes new fields
+    conditions = [f"struct_extract({value}, {literal(name)}) IS NULL" for name in removed_names]
+    casts = []
+    for name, field in fields.items():
+        if name in stored_fields:
+            part = f"struct_extract({value}, {literal(name)})"
+            is_sure, cast = _convert_inside(stored_fields[name], field, part, depth)
+            conditions.append(is_sure)
+        else:
+            cast = f"CAST(NULL AS {duckdb_type(field)})"
+        casts.append(f"{literal(name)}: {cast}")
+    return conjoin(*conditions), f"CASE WHEN {value} IS NULL THEN NULL ELSE {{{', '.join(casts)}}} END"
+
+
+def _convert_items(items: str, item: str, is_sure: str, cast: str) -> tuple[str, str]:
+    """Return the condition of all elements of a list, and the converted list."""
+    unfit = f"list_filter({items}, lambda {item}: ({is_sure}) IS NOT TRUE)"
+    is_each_sure = TRUE if is_sure == TRUE else f"coalesce(len({unfit}), 0) = 0"
+    return is_each_sure, f"list_transform({items}, lambda {item}: {cast})"
 
 
 def _as_text(value: str, column: Column) -> str:

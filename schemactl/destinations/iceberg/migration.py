@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from schemactl.destinations._lake.load import recover
 from schemactl.destinations._lake.lock import check_writable, holding
 from schemactl.destinations._lake.migration import render_step
+from schemactl.destinations._lake.types import are_structures
 from schemactl.destinations._structure import gained_by_ddl
 from schemactl.destinations.iceberg.address import Address, lock_folder, open_catalog, read_address, wrap_iceberg_errors
 from schemactl.destinations.iceberg.catalogue import NAMES, WIDENS, check_place, new_kind, settle
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 def _retype(before: Column, after: Column) -> Way:
     """Return how a column gets another type: Iceberg itself only widens integers and decimals (its specification)."""
+    if are_structures(before, after):
+        return Way.REWRITE
     if DATABASE_TYPE in after.properties:
         return Way.NONE  # structs, lists and maps come from existing columns; no step creates them
     if DATABASE_TYPE in before.properties:

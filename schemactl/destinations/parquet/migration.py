@@ -23,6 +23,7 @@ from schemactl.destinations._journal import Moves
 from schemactl.destinations._lake.files import Alter
 from schemactl.destinations._lake.lock import check_writable, holding
 from schemactl.destinations._lake.migration import LakeMigration, render_step
+from schemactl.destinations._lake.types import are_structures
 from schemactl.destinations._structure import gained_by_ddl
 from schemactl.destinations.parquet.bookkeeping import FolderLedger
 from schemactl.destinations.parquet.catalogue import (
@@ -67,6 +68,8 @@ if TYPE_CHECKING:
 
 
 def _retype(before: Column, after: Column) -> Way:
+    if are_structures(before, after):
+        return Way.REWRITE
     is_json = after.data_type is DataType.JSON and DATABASE_TYPE in before.properties
     return Way.REWRITE if _has_dlts_type(after) and (is_json or _has_dlts_type(before)) else Way.NONE
 

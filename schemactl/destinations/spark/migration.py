@@ -50,8 +50,10 @@ from schemactl.migration.steps import (
     Step,
 )
 from schemactl.migration.ways import Way
+from schemactl.schema.nested_types import structure_in
+from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.templates import version_table
-from schemactl.schema.types import Table
+from schemactl.schema.types import Column, Table
 
 ORIGIN: Final = "spark:"
 
@@ -60,11 +62,17 @@ _MOST_BRANCHES: Final = 200
 _COUNTING: Final = "count values that do not survive"
 
 
+def _retype(before: Column, after: Column) -> Way:
+    if DATABASE_TYPE in before.properties and structure_in(str(after.properties.get(DATABASE_TYPE, ""))) is not None:
+        return Way.NONE  # structs, lists and maps get new fields with a load
+    return Way.IN_PLACE if is_same_type(before, after) else Way.COPY
+
+
 ABILITIES: Final[Abilities] = replace(
     ON_FILES,
     drop_column=Way.COPY,
     rename_column=Way.COPY,
-    retype=lambda before, after: Way.IN_PLACE if is_same_type(before, after) else Way.COPY,
+    retype=_retype,
     write_values=Way.COPY,
     set_not_null=Way.NONE,
     drop_not_null=Way.NONE,
