@@ -53,7 +53,17 @@ if TYPE_CHECKING:
     import pyarrow
 
     from schemactl.migration.abilities import Abilities
-    from schemactl.migration.records import Blocker, Fill, Patience, Run, StepRecord, Unfit, Version, ViewScript
+    from schemactl.migration.records import (
+        Blocker,
+        Fill,
+        ParentLink,
+        Patience,
+        Run,
+        StepRecord,
+        Unfit,
+        Version,
+        ViewScript,
+    )
     from schemactl.migration.steps import Backfill, ChangeType, FillColumn, FoldVariant, RewriteTable, Step
     from schemactl.normalization.package import Among, LedgerEntry, LoadPackage, PastLoads
     from schemactl.progress import Progress
@@ -431,6 +441,17 @@ class MigrationSession(ABC):
             table: its current name.
             columns: their current names.
             load_column: the column that holds the load ID of a row; None if rows have no load ID.
+        """
+
+    @abstractmethod
+    def first_load(self, table: str, column: str, links: Sequence[ParentLink], load_column: str) -> str | None:
+        """Return the smallest load ID of the root rows of those rows of a nested table that hold a value in a column.
+
+        Args:
+            table: the nested table's current name.
+            column: the column's current name.
+            links: the way to the root table.
+            load_column: the column of the root table that holds the load ID.
         """
 
     @abstractmethod

@@ -71,12 +71,27 @@ class Fill:
     Attributes:
         values: rows that hold one.
         rows: all rows of the table.
-        first_load: the smallest load ID of the rows that hold one; None if rows have no load ID.
+        first_load: the smallest load ID of the rows that hold one, or of their root rows; None if there is none.
     """
 
     values: int = 0
     rows: int = 0
     first_load: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ParentLink:
+    """The way from rows of a nested table to rows of its parent, or of its root table.
+
+    Attributes:
+        column: the column of the nested table that holds the key of the other row.
+        parent: the other table.
+        key: the column of the other table that holds the key.
+    """
+
+    column: str
+    parent: str
+    key: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -187,7 +187,8 @@ def test_status_lists_variants_with_their_share_and_first_load(shop: Shop, loade
     score, size = sorted(report.stored_variants, key=lambda variant: variant.table)
     assert (score.table, score.column, score.home) == ("orders", "score__v_double", "score")
     assert score.fill == Fill(3, 8, max(load_ids))
-    assert (size.table, size.column, size.fill) == ("orders__items", "size__v_double", Fill(1, 3, None))
+    assert (size.table, size.column) == ("orders__items", "size__v_double")
+    assert size.fill == Fill(1, 3, max(load_ids))
     assert score.is_foldable
 
     fold(folds_all=True)
@@ -195,6 +196,18 @@ def test_status_lists_variants_with_their_share_and_first_load(shop: Shop, loade
     assert [(variant.fill, variant.is_foldable) for variant in pending.stored_variants] == [(None, False)] * 2
     assert apply(loaded).outcome is Outcome.DONE
     assert find_status("shop", loaded, SCHEMAS, PlanOptions()).stored_variants == ()
+
+
+def test_a_variant_in_a_deeper_table_has_the_load_of_its_root_row(shop: Shop, destination: str) -> None:
+    to = destination
+    for number, size in enumerate((1, 0.5, 2.5)):
+        shop.load(shop.write(f"{number}.jsonl", {"id": number, "items": [{"parts": [size]}]}), to=to)
+    load_ids = [load_id for (load_id,) in rows(to, "orders", "_dlt_load_id")]
+
+    (variant,) = find_status("shop", find_destination(to).url, SCHEMAS, PlanOptions()).stored_variants
+
+    assert (variant.table, variant.column) == ("orders__items__parts", "value__v_double")
+    assert variant.fill == Fill(2, 3, sorted(load_ids)[1])
 
 
 def test_a_plan_says_how_many_values_fold_and_survive(shop: Shop, loaded: str) -> None:

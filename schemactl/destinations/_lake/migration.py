@@ -22,6 +22,7 @@ from schemactl.destinations._lake.rewriting import (
     count_overlaps,
     count_values,
     duckdb_session,
+    find_first_load,
     rewritings,
     source_of,
     without_filled,
@@ -33,7 +34,7 @@ from schemactl.errors import DestinationError, InputError
 from schemactl.migration import statements
 from schemactl.migration.abilities import Abilities
 from schemactl.migration.effects import apply_to_model
-from schemactl.migration.records import Blocker, Fill, Unfit
+from schemactl.migration.records import Blocker, Fill, ParentLink, Unfit
 from schemactl.migration.statements import CastOnly, Engine
 from schemactl.migration.steps import (
     AddPrimaryKey,
@@ -291,6 +292,9 @@ class LakeMigration(Ledger, Generic[T]):
         loads = () if load_column is None else (load_column,)
         batches = self.table(table).batches(list(dict.fromkeys((*columns, *loads))))
         return count_fills(columns, load_column, batches)
+
+    def first_load(self, table: str, column: str, links: Sequence[ParentLink], load_column: str) -> str | None:
+        return find_first_load(table, column, links, load_column, lambda name, of: self.table(name).batches(of))
 
     def overlaps(self, step: FoldVariant) -> Unfit:
         source, target = step.source.name, step.target.name

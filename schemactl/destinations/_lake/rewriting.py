@@ -7,7 +7,7 @@ rows at a time, and only the columns that are needed: memory stays within a batc
 from __future__ import annotations
 
 import atexit
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
@@ -17,7 +17,7 @@ from schemactl.destinations._catalogue import driver
 from schemactl.destinations._migration.unfit import count_query, undo_query, undone_of, unfit_of
 from schemactl.errors import DestinationError
 from schemactl.examples import shown_error
-from schemactl.migration.records import MOST_EXAMPLES, Example, Fill, Unfit
+from schemactl.migration.records import MOST_EXAMPLES, Example, Fill, ParentLink, Unfit
 from schemactl.migration.statements import new_column, values_after
 from schemactl.migration.steps import (
     AddColumn,
@@ -143,6 +143,50 @@ def count_fills(
                 load = str(compute.min(batch.column(load_column).filter(is_filled)).as_py())
                 first_loads[name] = min(first_loads.get(name, load), load)
     return tuple(Fill(values[name], rows, first_loads.get(name)) for name in columns)
+
+
+def find_first_load(
+    table: str,
+    column: str,
+    links: Sequence[ParentLink],
+    load_column: str,
+    read: Callable[[str, Sequence[str]], Iterable[pyarrow.RecordBatch]],
+) -> str | None:
+    """Return the first load that wrote a value into a nested table; see ``MigrationSession.first_load``.
+
+    ``read`` returns some columns of a table.
+    """
+    import pyarrow.compute as compute
+
+    keys: pyarrow.Array | None = None  # of the rows of the next table
+    for link in links:
+        keys = _distinct(_of_rows(read(table, list(dict.fromkeys((column, link.column)))), column, keys, link.column))
+        table, column = link.parent, link.key
+    loads = _distinct(_of_rows(read(table, list(dict.fromkeys((column, load_column)))), column, keys, load_column))
+    first = compute.min(loads).as_py() if len(loads) else None
+    return None if first is None else str(first)
+
+
+def _of_rows(
+    batches: Iterable[pyarrow.RecordBatch], column: str, values: pyarrow.Array | None, wanted: str
+) -> Iterator[pyarrow.Array]:
+    """Yield one column of the rows that hold one of some values in another column; None for any value but null."""
+    import pyarrow.compute as compute
+
+    for batch in batches:
+        array = batch.column(column)
+        mask = array.is_valid() if values is None else compute.is_in(array, values.cast(array.type))
+        yield batch.column(wanted).filter(mask)
+
+
+def _distinct(arrays: Iterable[pyarrow.Array]) -> pyarrow.Array:
+    """Return the values of some arrays of one type, each once."""
+    import pyarrow
+
+    distinct_values = pyarrow.array([], pyarrow.string())
+    for array in arrays:
+        distinct_values = pyarrow.concat_arrays([distinct_values, array.cast(pyarrow.string())]).unique()
+    return distinct_values
 
 
 def count_overlaps(first: str, second: str, keys: Sequence[str], batches: Iterator[pyarrow.RecordBatch]) -> Unfit:

@@ -26,7 +26,7 @@ from schemactl.destinations._session import Relation, Session
 from schemactl.destinations._sql_bookkeeping import Bookkeeping
 from schemactl.errors import DestinationError, InputError
 from schemactl.migration.custom_sql import DATASET
-from schemactl.migration.records import MOST_EXAMPLES, Example, Fill, Unfit
+from schemactl.migration.records import MOST_EXAMPLES, Example, Fill, ParentLink, Unfit
 from schemactl.migration.statements import COPY_PREFIX, Engine, Retype, assignment_of, by_one_copy, retype_of
 from schemactl.migration.steps import (
     KEPT_PREFIX,
@@ -295,6 +295,18 @@ class SqlMigration(Ledger, Generic[D]):
         return tuple(
             Fill(values, rows, _decoded(load)) for values, load in zip(figures[::2], figures[1::2], strict=True)
         )
+
+    def first_load(self, table: str, column: str, links: Sequence[ParentLink], load_column: str) -> str | None:
+        name, tables = self.engine.name, [qualify(self.place, table)]
+        for number, link in enumerate(links):
+            on = f"t{number}.{name(link.column)} = t{number + 1}.{name(link.key)}"
+            tables.append(f"{qualify(self.place, link.parent)} AS t{number + 1} ON {on}")
+        joined = " JOIN ".join([f"{tables[0]} AS t0", *tables[1:]])
+        query = f"SELECT min(t{len(links)}.{name(load_column)}) FROM {joined} WHERE t0.{name(column)} IS NOT NULL"
+        with self.database.wrap_errors("find the first load of a variant"):
+            ((load,),) = self.database.query(query)
+        decoded: str | None = _decoded(load)
+        return decoded
 
     def overlaps(self, step: FoldVariant) -> Unfit:
         table, relation = qualify(self.place, step.table), self._relation(step.table)

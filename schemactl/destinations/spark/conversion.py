@@ -27,7 +27,7 @@ from schemactl.destinations.spark.tables import Change, Filled
 from schemactl.destinations.spark.types import spark_type, stored_type
 from schemactl.engine.spark.sql import quoted
 from schemactl.errors import DestinationError
-from schemactl.migration.records import MOST_EXAMPLES, Example, Fill, Unfit
+from schemactl.migration.records import MOST_EXAMPLES, Example, Fill, ParentLink, Unfit
 from schemactl.migration.statements import Retype, new_column, retype_of
 from schemactl.migration.statements import constant as stored_constant
 from schemactl.migration.steps import (
@@ -181,6 +181,21 @@ def count_fills(frame: DataFrame, columns: Sequence[str], load_column: str | Non
         figures += (F.count(_value(name)), F.min(F.when(_value(name).isNotNull(), load)))
     rows, *counts = frame.agg(*figures).collect()[0]
     return tuple(Fill(values, rows, first) for values, first in zip(counts[::2], counts[1::2], strict=True))
+
+
+def find_first_load(
+    table: str, column: str, links: Sequence[ParentLink], load_column: str, read: Callable[[str], DataFrame]
+) -> str | None:
+    """Return the first load that wrote a value into a nested table; see ``MigrationSession.first_load``."""
+    frame = read(table).filter(_value(column).isNotNull())
+    for link in links:
+        keys = frame.select(_value(link.column).alias(_KEY_OF_PARENT)).distinct()
+        frame = read(link.parent).join(keys, _value(link.key) == F.col(_KEY_OF_PARENT), "left_semi")
+    first: str | None = frame.agg(F.min(_value(load_column).cast("string"))).collect()[0][0]
+    return first
+
+
+_KEY_OF_PARENT: Final = "_schemactl_parent_key"
 
 
 def count_overlaps(step: FoldVariant, frame: DataFrame) -> Unfit:

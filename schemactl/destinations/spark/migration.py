@@ -31,6 +31,7 @@ from schemactl.destinations.spark.conversion import (
     count_not_undone,
     count_overlaps,
     count_unfit,
+    find_first_load,
 )
 from schemactl.destinations.spark.lease import leased
 from schemactl.destinations.spark.merge import configured
@@ -41,7 +42,7 @@ from schemactl.engine.spark.session.opening import running_session
 from schemactl.engine.spark.sql import quoted
 from schemactl.errors import InputError
 from schemactl.migration.abilities import ON_FILES, Abilities
-from schemactl.migration.records import NO_PATIENCE, Blocker, Fill, Patience, Unfit
+from schemactl.migration.records import NO_PATIENCE, Blocker, Fill, ParentLink, Patience, Unfit
 from schemactl.migration.statements import Retype, by_one_copy
 from schemactl.migration.steps import (
     ChangeType,
@@ -193,6 +194,10 @@ class SparkMigration(Ledger):
     def unfit(self, step: Step, share: float = 1.0, unless_filled: Sequence[str] = ()) -> Unfit:
         with wrap_errors(_COUNTING):
             return count_unfit(step, self._rows(step.table_name), share, unless_filled)
+
+    def first_load(self, table: str, column: str, links: Sequence[ParentLink], load_column: str) -> str | None:
+        with wrap_errors("find the first load of a variant"):
+            return find_first_load(table, column, links, load_column, self._rows)
 
     def fills(self, table: str, columns: Sequence[str], load_column: str | None) -> tuple[Fill, ...]:
         with wrap_errors(_COUNTING):

@@ -21,11 +21,12 @@ from schemactl.flows.migrate.stored_plans import plan_of
 from schemactl.flows.references import Referred, comparable, reported
 from schemactl.flows.rejects import count_waiting
 from schemactl.flows.target import migratable
+from schemactl.inference.identifiers import SystemNames
 from schemactl.inference.sample import Sample
 from schemactl.migration.comparison import is_bookkeeping, spelled_as
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.plan_documents import mark_in
-from schemactl.migration.records import Run, RunState, StepState, Version
+from schemactl.migration.records import Fill, ParentLink, Run, RunState, StepState, Version
 from schemactl.migration.reports import (
     Compared,
     CompareReport,
@@ -46,7 +47,7 @@ from schemactl.schema.hash import bump
 from schemactl.schema.naming import naming_of
 from schemactl.schema.structure import typed_columns
 from schemactl.schema.templates import new_schema
-from schemactl.schema.types import VARIANT_ENDINGS, Schema
+from schemactl.schema.types import VARIANT_ENDINGS, Schema, Table, ancestors
 from schemactl.schema.variants import folded_type, home_of
 from schemactl.store.folder import SchemasPlace
 
@@ -122,13 +123,47 @@ def stored_variants(state: DestinationState, schema: Schema | None, *, looks_at_
         ]
         if not variants or is_bookkeeping(name):
             continue
-        load_column = next((column for column in table.columns if column.lower() == "_dlt_load_id"), None)
         names = [column.name for column, _ in variants]
-        fills = state.session.fills(name, names, load_column) if looks_at_rows else [None] * len(names)
+        fills = _fills(state, catalogue, known_schemas[-1], name, names) if looks_at_rows else [None] * len(names)
         for (column, home), fill in zip(variants, fills, strict=True):
             is_stated = known_schemas[-1].column(name, column.name) is not None
             is_foldable = is_stated and folded_type(home, [column]) is not None
             yield StoredVariant(name, column.name, home.name, fill, is_foldable)
+
+
+def _fills(
+    state: DestinationState, catalogue: Schema, schema: Schema, table: str, columns: Sequence[str]
+) -> Iterator[Fill]:
+    """Yield the fills of some columns of a table; nested rows have the load of their root rows."""
+    load_id = SystemNames(naming_of(schema)).load_id
+    load_column = _column_named(catalogue.tables[table], load_id)
+    links = () if load_column is not None else _links_to_root(catalogue, schema, table)
+    root_load_column = _column_named(catalogue.tables[links[-1].parent], load_id) if links else None
+    for column, fill in zip(columns, state.session.fills(table, columns, load_column), strict=True):
+        if root_load_column is None or not fill.values:
+            yield fill
+        else:
+            yield replace(fill, first_load=state.session.first_load(table, column, links, root_load_column))
+
+
+def _links_to_root(catalogue: Schema, schema: Schema, table: str) -> tuple[ParentLink, ...]:
+    """Return the way from the rows of a nested table to their root rows; empty if a table of the way is missing."""
+    names, links = SystemNames(naming_of(schema)), list[ParentLink]()
+    for parent in ancestors(schema, table):
+        if parent not in catalogue.tables:
+            return ()
+        column = _column_named(catalogue.tables[table], names.parent_id)
+        key = _column_named(catalogue.tables[parent], names.row_id)
+        if column is None or key is None:
+            return ()
+        links.append(ParentLink(column, parent, key))
+        table = parent
+    return tuple(links)
+
+
+def _column_named(table: Table, name: str) -> str | None:
+    """Return a column of a table by its name, in any case."""
+    return next((column for column in table.columns if column.lower() == name.lower()), None)
 
 
 def stated(schema: Schema) -> Version:
