@@ -44,6 +44,7 @@ from schemactl.flows.request import InferRequest
 from schemactl.flows.root_tables import TableData, TableInput, inputs_by_table, warn_of_unlike
 from schemactl.flows.schemas import Opened, open_schemas, put_back
 from schemactl.flows.target import LoadTarget, loadable
+from schemactl.inference.advice import suggest_sync
 from schemactl.inference.evidence import Evidence, merge
 from schemactl.inference.fitting import without_long_names
 from schemactl.inference.lineage import Lineage
@@ -902,12 +903,22 @@ def _deliver(
         report.rows_rejected,
     )
     return replace(
-        report,
+        _with_sync_hint(call, report),
         outcome=Outcome.LOADED,
         loads=(summary,),
         lineage=sources if call.request.lineage else None,
         rejects=rejects_location if rejects else None,
     )
+
+
+def _with_sync_hint(call: Call, report: NormalizeReport) -> NormalizeReport:
+    """Return a report with the commands for dlt pipelines that load into columns that the load made wider."""
+    # Columns that keep structure are JSON to dlt, which writes no variants of their fields.
+    widened = [(table, column) for table, column in call.stored_columns.widened if structure_of(column) is None]
+    if report.inference is None or not widened or not call.stored_columns.has_pipelines():
+        return report
+    hint = suggest_sync(call.request.inference.name, widened)
+    return replace(report, inference=replace(report.inference, hints=(*report.inference.hints, hint)))
 
 
 def _load_widened(call: Call, package: LoadPackage, progress: Progress) -> None:

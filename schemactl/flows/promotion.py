@@ -89,6 +89,7 @@ class StoredColumns:
 
     Attributes:
         schema_name: the schema name of the load.
+        widened: the tables and columns that the load has made wider in the destination.
         counted: the answers of ``count``: rows of a load are made several times if they do not fit at first.
         row_counts: the number of rows of tables, as first counted: it decides only whether a load rewrites them.
     """
@@ -99,6 +100,7 @@ class StoredColumns:
     progress: Progress = no_progress
     counted: dict[tuple[str, str, FullType | NestedType], StoredValues] = field(default_factory=dict)
     row_counts: dict[str, int] = field(default_factory=dict)
+    widened: list[tuple[str, Column]] = field(default_factory=list)
 
     @property
     def migration_target(self) -> MigrationTarget:
@@ -180,6 +182,18 @@ class StoredColumns:
             "or raise `--promote-max-rows`"
         )
         raise InputError(message, hint=hint)
+
+    def has_pipelines(self) -> bool:
+        """Return whether dlt pipelines load into the dataset.
+
+        Raises:
+            InputError: the destination cannot be migrated.
+            DestinationError: it cannot be read.
+        """
+        target = self.migration_target
+        with target.open_for_reading(self.schema_name, may_be_new=True, patience=_READING) as session:
+            tables = read_state(session, target, self.schema_name).catalogue.schema.tables
+        return any(name.lower() == _PIPELINE_STATE for name in tables)
 
     def without_narrow(self, schema: Schema, columns: Columns) -> Schema:
         """Return a schema without those columns that the destination has narrower, so that a load widens them.
@@ -268,6 +282,10 @@ class StoredColumns:
         self.progress(f"widening {', '.join(_names(forward.plan))}", None)
         try:
             run()
+            reasons = [planned.reason for planned in forward.plan.steps]
+            retyped = {(reason.table, reason.column): None for reason in reasons if isinstance(reason, ColumnRetyped)}
+            tables = forward.plan.target.tables
+            self.widened.extend((table, tables[table].columns[column]) for table, column in retyped)
         except StepBlocked as blocked:
             problems = tuple(Problem(blocker.message, hint=blocker.hint) for blocker in blocked.blockers)
             hint = (
@@ -278,6 +296,7 @@ class StoredColumns:
             raise ValuesDoNotSurvive(message, problems=problems, hint=hint) from blocked
 
 
+_PIPELINE_STATE: Final = "_dlt_pipeline_state"
 _READING: Final = Patience(seconds=5.0)
 
 

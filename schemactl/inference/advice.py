@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from shlex import quote
 from typing import Final
 
 from schemactl.errors import backquoted
@@ -15,13 +16,14 @@ from schemactl.inference.fitting import Fitted
 from schemactl.inference.report import PromotionFinding
 from schemactl.inference.resolve import DETECTIONS, Resolution
 from schemactl.schema.contract import Entity, system_prefix, table_contract
+from schemactl.schema.full_types import full_type
 from schemactl.schema.likeness import misspelled_name
 from schemactl.schema.naming import naming_of
 from schemactl.schema.paths import ELEMENT
 from schemactl.schema.personal import is_personal
 from schemactl.schema.record_selection import SETTING, RecordSelection, stored_selection
 from schemactl.schema.text_looks import Look, look_of
-from schemactl.schema.types import DataType, Schema, Table
+from schemactl.schema.types import Column, DataType, Schema, Table
 from schemactl.schema.variants import find_variants
 from schemactl.schema.wording import counted
 
@@ -79,6 +81,19 @@ def suggest_migration(before: Schema, promotions: Sequence[PromotionFinding]) ->
             f"`schemactl migrate apply {before.name} --to DEST` counts and converts the stored values of "
             f"{_first_names(names)}; so does the next load with the same contract"
         )
+
+
+def suggest_sync(schema_name: str, widened: Sequence[tuple[str, Column]]) -> str:
+    """Name the commands by which dlt pipelines that keep their working folder learn of stored columns that got wider.
+
+    ``widened`` has at least one table and column.
+    """
+    table, column = widened[0]
+    declared = f"{table}.{column.name}:{full_type(column.properties)}".replace(", ", ",")
+    return (
+        "dlt pipelines that keep their working folder write variants until `dlt pipeline NAME sync`, or, with "
+        f"`import_schema_path`, `schemactl edit {schema_name} --column {quote(declared)}`"
+    )
 
 
 def suggest_folds(schema: Schema) -> Iterator[str]:

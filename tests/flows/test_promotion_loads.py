@@ -122,6 +122,23 @@ def test_values_that_no_type_holds_go_to_a_variant(shop: Shop, any_destination: 
     assert (stored(to, "x"), stored(to, "x__v_double")) == ([2**53 + 1], [1e300])
 
 
+def test_an_integer_of_38_digits_makes_fractions_go_to_a_variant(shop: Shop, any_destination: str) -> None:
+    to = any_destination
+    if to.startswith("sqlite:"):
+        pytest.skip("SQLite stores integers of more than 64 bits as floats")
+    load(shop, to, 10**37, 2)
+
+    (finding,) = findings(load(shop, to, 0.5))
+
+    assert (finding.before, finding.after) == ("wei", None)
+    assert finding.variant is not None
+    is_text = to.startswith(("delta:", "iceberg:"))  # which store a wei as text
+    reason = "stores the column as text" if is_text else "1 stored value would not survive as decimal(38, 9)"
+    assert reason in finding.reason
+    assert sorted(map(Decimal, map(str, stored(to, "x")))) == [2, 10**37]
+    assert [float(value) for value in stored(to, finding.variant)] == [0.5]
+
+
 def test_columns_of_nested_tables_become_wider(shop: Shop, any_destination: str) -> None:
     to = any_destination
     load(shop, to, [1, 2])
@@ -153,12 +170,15 @@ def test_sizes_of_columns_grow(shop: Shop, any_destination: str) -> None:
     assert [float(value) for value in stored(to, "amount")] == [1.5, 12345678.25]
 
 
-def test_digits_that_a_column_would_round_make_it_wider(shop: Shop, any_destination: str) -> None:
+@pytest.mark.parametrize("digits", [("1.2567", "7"), (1.2567, 7)])
+def test_digits_that_a_column_would_round_make_it_wider(
+    shop: Shop, any_destination: str, digits: tuple[str | float, ...]
+) -> None:
     to = any_destination
     hints = Hints(columns=(parse_column("x:decimal(10,2)"),))
     load(shop, to, "1.25", hints=hints)
 
-    (finding,) = findings(load(shop, to, "1.2567", "7"))
+    (finding,) = findings(load(shop, to, *digits))
 
     assert (finding.before, finding.after) == ("decimal(10, 2)", "decimal(38, 9)")
     assert [Decimal(str(value)) for value in stored(to, "x")] == [Decimal("1.25"), Decimal("1.2567"), Decimal(7)]

@@ -37,29 +37,32 @@ def to(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
 class Team:
     """A dlt pipeline and schemactl, which share a folder of schemas and a dataset."""
 
-    def __init__(self, folder: Path, to: str) -> None:
-        self.folder, self.to = folder, to
+    def __init__(self, folder: Path, to: str, *, has_schema_files: bool = True) -> None:
+        self.folder, self.to, self.has_schema_files = folder, to, has_schema_files
         self.schemas = folder / "schemas"
+        self.hints: tuple[str, ...] = ()
 
-    def run_pipeline(self, *documents: dict[str, Any], loses_folder: bool = False) -> None:
-        if loses_folder:
-            shutil.rmtree(self.folder / "pipelines")
+    def pipeline(self) -> Any:
         is_duckdb = self.to.startswith("duckdb")
         destination = (
             dlt.destinations.duckdb(self.to.removeprefix("duckdb:///"))
             if is_duckdb
             else dlt.destinations.postgres(self.to)
         )
-        pipeline = dlt.pipeline(
+        folders = {f"{kind}_schema_path": str(self.schemas / kind) for kind in ("import", "export")}
+        return dlt.pipeline(
             "shop",
             destination=destination,
             dataset_name=DATASET,
             pipelines_dir=str(self.folder / "pipelines"),
-            import_schema_path=str(self.schemas / "import"),
-            export_schema_path=str(self.schemas / "export"),
+            **(folders if self.has_schema_files else {}),
         )
+
+    def run_pipeline(self, *documents: dict[str, Any], loses_folder: bool = False) -> None:
+        if loses_folder:
+            shutil.rmtree(self.folder / "pipelines")
         source = dlt.source(lambda: dlt.resource(list(documents), name="orders"), name="shop")
-        pipeline.run(source()).raise_on_failed_jobs()
+        self.pipeline().run(source()).raise_on_failed_jobs()
 
     def load(self, *documents: dict[str, Any]) -> dict[str, str | None]:
         """Load documents by schemactl; return the wider types by column."""
@@ -70,6 +73,7 @@ class Team:
         )
         report = normalize(NormalizeRequest(inference, f"{self.to}?dataset={DATASET}"))
         assert report.inference is not None
+        self.hints = report.inference.hints
         return {finding.column: finding.after for finding in report.inference.promotions}
 
     def rows(self) -> list[tuple[Any, ...]]:
@@ -114,3 +118,24 @@ def test_a_pipeline_goes_on_in_the_wider_column(tmp_path: Path, to: str, *, lose
 
     assert team.rows() == [(1, 1), (2, 1.5), (3, 2.5), (4, 4), (5, 0.25), (6, 7.5)]
     assert not {name for name in team.columns() if name.startswith("score__v_")}
+
+
+@pytest.mark.parity
+@pytest.mark.parametrize("is_synced", [False, True])
+def test_a_pipeline_without_schema_files_has_to_sync(tmp_path: Path, to: str, *, is_synced: bool) -> None:
+    team = Team(tmp_path, to, has_schema_files=False)
+    team.run_pipeline({"id": 1, "score": 1})
+    team.load({"id": 2, "score": 1.5})
+    (hint,) = [hint for hint in team.hints if "dlt pipeline" in hint]
+    assert "`dlt pipeline NAME sync`" in hint
+    assert "`schemactl edit shop --column orders.score:double`" in hint
+
+    if is_synced:  # as `dlt pipeline shop sync` does
+        pipeline = team.pipeline()
+        pipeline.drop()
+        pipeline.sync_destination()
+    team.run_pipeline({"id": 3, "score": 2.5})
+
+    variants = {name for name in team.columns() if name.startswith("score__v_")}
+    assert variants == (set() if is_synced else {"score__v_double"})
+    assert team.rows()[-1] == (3, 2.5 if is_synced else None)
