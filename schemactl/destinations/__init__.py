@@ -445,7 +445,7 @@ class MigrationSession(ABC):
 
     @abstractmethod
     def first_load(self, table: str, column: str, links: Sequence[ParentLink], load_column: str) -> str | None:
-        """Return the smallest load ID of the root rows of those rows of a nested table that hold a value in a column.
+        """Return the smallest load ID of the root rows of a nested table's rows that hold a value in a column.
 
         Args:
             table: the nested table's current name.

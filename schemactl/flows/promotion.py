@@ -196,7 +196,7 @@ class StoredColumns:
         return any(name.lower() == _PIPELINE_STATE for name in tables)
 
     def without_narrow(self, schema: Schema, columns: Columns) -> Schema:
-        """Return a schema without those columns that the destination has narrower, so that a load widens them.
+        """Return a schema without the columns that the destination has narrower, so that a load widens them.
 
         Raises:
             InputError: the destination cannot be migrated.
@@ -318,7 +318,7 @@ def plan_promotion(
 
 
 def find_goals(state: DestinationState, schema: Schema, columns: Columns) -> dict[str, Table]:
-    """Return the tables with those columns that the destination has narrower than a schema, as they should become."""
+    """Return the tables with the columns that the destination has narrower than a schema, as they should become."""
     fold = state.target.destination.NAMES.fold
     stored_tables = {fold(name): table for name, table in state.catalogue.schema.tables.items()}
     goals: dict[str, Table] = {}

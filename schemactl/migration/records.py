@@ -71,7 +71,7 @@ class Fill:
     Attributes:
         values: rows that hold one.
         rows: all rows of the table.
-        first_load: the smallest load ID of the rows that hold one, or of their root rows; None if there is none.
+        first_load: the smallest load ID of the rows that hold one, or of their root rows; None if no row has a load ID.
     """
 
     values: int = 0
