@@ -230,16 +230,14 @@ def _typing_finding(typing: TypingFinding, name: str) -> Finding:
 def _findings(report: InferenceReport) -> Iterator[Finding]:
     name = report.name
     for violation in report.violations:
-        column_name = violation.variant_of or violation.column  # as all formats name it
-        column_suffix = f".{column_name}" if column_name else ""
+        column = violation.variant_of or violation.column  # as all formats name it
+        place = ".".join(filter(None, (violation.table, column)))
         first = f", first at {violation.first}" if violation.first is not None else ""
         contract = f"{violation.entity}={violation.mode}; {counted(violation.values, 'value')}{first}"
         change = f"{violation.found}, expected {violation.expected} ({contract})"
-        message = f"`{violation.table}{column_suffix}`: {change}"
+        message = f"`{place}`: {change}"
         location = _location(violation.first) if violation.first is not None else None
-        finding = finding_of(
-            rules.VIOLATES, message, name, location=location, table=violation.table, column=column_name
-        )
+        finding = finding_of(rules.VIOLATES, message, name, location=location, table=violation.table, column=column)
         # The contract asks for the discards, so these are no errors.
         yield finding if violation.mode == "freeze" else replace(finding, severity=Severity.WARN)
     for table in report.tables:

@@ -232,8 +232,7 @@ def _left_out(report: ReplayReport, look: Look) -> Iterator[Text]:
 
     def orphan_line(orphan: tuple[str, int, str]) -> Text:
         file, line, record_id = orphan
-        return warning(
-            "orphan", f"{escape(f'{file}:{line} (record {record_id})')}: its row was deleted or replaced since"
-        )
+        location = escape(f"{file}:{line} (record {record_id})")
+        return warning("orphan", f"{location}: its row was deleted or replaced since")
 
     yield from first_lines(report.orphans, orphan_line, look, "record")

@@ -564,9 +564,8 @@ def _refuse_taken(names: Mapping[str, str], existing: Sequence[str], noun: str) 
         if old == new:
             raise InputError(f"`{old}` is named so already (`--rename`)", hint="give it another name")
         if new in existing and new not in names:
-            raise InputError(
-                f"`{new}` is {noun} already", hint=f"choose another name for `{old}`, or drop `{new}` before"
-            )
+            hint = f"choose another name for `{old}`, or drop `{new}` before"
+            raise InputError(f"`{new}` is {noun} already", hint=hint)
     new_names = list(names.values())
     twice = next((new for new in new_names if new_names.count(new) > 1), None)
     if twice is not None:

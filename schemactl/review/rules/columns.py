@@ -402,13 +402,9 @@ def find_keys_merged(comparison: Comparison) -> Matches:
         shared_before = _shared_names(before)
         for (level, name), paths in _shared_names(after).items():
             if set(shared_before.get((level, name), ())) != set(paths):
-                old_names, phrase = (
-                    {path: before.get(path) for path in paths},
-                    f"the keys {listed(paths)} share the name",
-                )
-                yield Match.of(
-                    change, f"{phrase} `{name}` {ending}", before=old_names, after=dict.fromkeys(paths, name)
-                )
+                old, new = {path: before.get(path) for path in paths}, dict.fromkeys(paths, name)
+                phrase = f"the keys {listed(paths)} share the name `{name}`"
+                yield Match.of(change, f"{phrase} {ending}", before=old, after=new)
 
 
 def _shared_names(names: Mapping[str, str]) -> Mapping[tuple[str, str], list[str]]:
