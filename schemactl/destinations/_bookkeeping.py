@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import Any, Final, Protocol
 
 from schemactl.destinations._catalogue import OURS
@@ -28,6 +28,7 @@ from schemactl.schema.types import Column, DataType, Schema, Table
 LOADED: Final = 0
 """The status of a load that is complete."""
 
+_ALL_DIGITS: Final = Context(prec=200)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 INPUTS: Final = Table(
@@ -138,8 +139,9 @@ def _typed(value: Any, data_type: DataType | None) -> Any:
             return time.fromisoformat(value)
         case DataType.TIME if isinstance(value, timedelta):
             return (datetime.min + value).time()
-        case DataType.DECIMAL | DataType.WEI if isinstance(value, int | float):
-            return Decimal(str(value))
+        case DataType.DECIMAL | DataType.WEI if isinstance(value, int | float | Decimal):
+            # PostgreSQL has a wei with 78 zeros after the point.
+            return _ALL_DIGITS.normalize(Decimal(str(value)))
         case _:
             return value
 

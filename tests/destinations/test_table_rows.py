@@ -28,6 +28,7 @@ LAST_MOMENT = datetime(9999, 12, 31, 23, 59, 59, 999_999, UTC)
         ("decimal", 1.5, Decimal("1.500000000")),
         ("decimal", 2**53 + 1, Decimal(2**53 + 1)),
         ("wei", 2**62, Decimal(2**62)),
+        ("wei", Decimal(f"{10**37 + 1}.{'0' * 78}"), Decimal(10**37 + 1)),  # of PostgreSQL
         ("text", None, None),
         ("bool", None, None),
         ("timestamp", None, None),

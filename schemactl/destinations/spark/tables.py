@@ -133,7 +133,7 @@ class Tables:
         for name, columns in self.stored_as(table):
             selected = [
                 # As a number, whatever the session's time zone is.
-                f"unix_micros({quoted(stored_name)}) / 1e6"
+                f"unix_micros({quoted(stored_name)})"
                 if table.columns[column].data_type is DataType.TIMESTAMP
                 else quoted(stored_name)
                 for column, stored_name in columns.items()
@@ -155,7 +155,9 @@ class Tables:
             if column.name not in frame.columns:
                 selected.append("NULL")
             elif column.data_type is DataType.TIMESTAMP:  # as a number, whatever the session's time zone is
-                selected.append(f"unix_micros({quoted(column.name)}) / 1e6")
+                selected.append(f"unix_micros({quoted(column.name)})")
+            elif column.data_type is DataType.TIME:  # as a text, which Spark returns to Python
+                selected.append(f"CAST({quoted(column.name)} AS STRING)")
             else:
                 selected.append(quoted(column.name))
         if among is not None:
