@@ -30,6 +30,7 @@ from filelock import FileLock
 from hypothesis import settings
 from hypothesis.internal.conjecture import providers
 from outside_data import OutsideData, outside_data
+from ports import free_port
 from xdist import is_xdist_worker
 
 if TYPE_CHECKING:
@@ -311,7 +312,7 @@ def connect_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     from schemactl.engine.spark.session.launch import Launch
 
     folder = tmp_path_factory.mktemp("connect")
-    port = _free_port()
+    port = free_port()
     conf = {
         "spark.master": "local[2]",
         "spark.connect.grpc.binding.port": str(port),
@@ -326,13 +327,6 @@ def connect_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with spark_process(launch) as process:
         _await_port(port, lambda: process.poll() is None, launch.log)
         yield f"sc://127.0.0.1:{port}"
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def _await_port(port: int, is_alive, log: Path) -> None:
@@ -358,6 +352,13 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def postgres_url() -> Iterator[str]:
     """The address of a PostgreSQL server that runs while the tests do, with a password in it."""
     with postgres_server.running() as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def postgres_database(postgres_url: str) -> Iterator[str]:
+    """The address of a PostgreSQL database that the tests of one file share."""
+    with postgres_server.database(postgres_url) as url:
         yield url
 
 

@@ -8,16 +8,15 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from schema_parts import column
+
 from schemactl.formats import dlt
+from schemactl.migration.steps import Step
 from schemactl.schema.hash import bump
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Schema, Table
 
 ENGINES = ("duckdb", "sqlite", "postgresql")
-
-
-def column(name: str, kind: str = "text", **hints: Any) -> Column:
-    return Column(name, {"data_type": kind, **hints})
 
 
 def schema_of(*columns: Column, before: Schema | None = None, table: str = "orders", **tables: Table) -> Schema:
@@ -106,3 +105,12 @@ def new_dataset(kind: str, folder: Path, postgres_url: str | None = None) -> Dat
 def password_of(url: str) -> str:
     """The password that an address holds."""
     return unquote(urlsplit(url).password or "")
+
+
+def take(session: Any, kind: Any, dataset: str, tables: dict[str, Table], *steps: Step) -> None:
+    """Run steps as a plan's are run; ``tables`` is the model."""
+    for step in steps:
+        session.run(step, kind.render(step, tables.get(step.table_name), dataset))
+        after = step.apply_to(tables.pop(step.table_name, None))
+        if after is not None:
+            tables[after.name] = after

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
-import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ports import free_port
 
 PASSWORD = "s3cret/@word"
 QUOTED_PASSWORD = "s3cret%2F%40word"
@@ -34,7 +34,7 @@ def running() -> Iterator[str]:
         secret.write_text(PASSWORD)
         secret.chmod(0o644)
         data = folder / "data"
-        port = _free_port()
+        port = free_port()
         options = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c fsync=off"
         try:
             # SCRAM takes 2 ms of processor time at each of thousands of connections.
@@ -70,7 +70,7 @@ def standby(url: str) -> Iterator[str]:
         programs = _programs(folder)
         if os.geteuid() == 0:
             shutil.chown(folder, "nobody")
-        data, port = folder / "data", _free_port()
+        data, port = folder / "data", free_port()
         options = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c hot_standby=on"
         _run(programs / "pg_basebackup", "-D", data, "-R", "-c", "fast", "-X", "stream", "-d", url)
         _run(programs / "pg_ctl", "-D", data, "-w", "-l", folder / "data" / "log", "-o", options, "start")
@@ -109,10 +109,3 @@ def _run(*command: str | Path) -> None:
         done = subprocess.run(command, stdout=said, stderr=said, cwd="/", timeout=PATIENCE_SECONDS, **who)
         said.seek(0)
         assert done.returncode == 0, said.read()
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

@@ -6,6 +6,7 @@ import io
 from pathlib import Path
 
 import pytest
+from terminals import Person
 
 from schemactl.cli.app import run
 from schemactl.formats import dlt
@@ -353,13 +354,6 @@ def test_a_table_and_a_column_of_one_name_are_told_apart(capsys):
     assert edit("--describe", "orders=x") == 2
     assert "`orders` is a table and a column" in capsys.readouterr().err
     assert edit("--describe", "orders.orders=x") == 0
-
-
-class Person(io.StringIO):
-    """A terminal at which somebody answers."""
-
-    def isatty(self) -> bool:
-        return True
 
 
 @pytest.fixture

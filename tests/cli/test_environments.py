@@ -9,19 +9,13 @@ from pathlib import Path
 import pytest
 from command_schemas import check_document
 from migrated_datasets import ADDED, FIRST, ID, column, put, schema_of
+from terminals import Person
 
 from schemactl.cli.app import run
 from schemactl.cli.environments import find_environment
 from schemactl.cli.settings import find_surroundings
 
 LESS = schema_of(ID, column("amount", "bigint"), column("note"), before=FIRST)
-
-
-class Person(io.StringIO):
-    """A terminal at which somebody answers."""
-
-    def isatty(self) -> bool:
-        return True
 
 
 @pytest.fixture(autouse=True)

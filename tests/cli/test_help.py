@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import re
 import shlex
 import shutil
@@ -13,6 +12,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from terminals import Person
 
 from schemactl.cli.app import run
 from schemactl.cli.commands import command_names, is_group, load_command
@@ -231,13 +231,6 @@ FINDINGS = {
     "schemactl sync --check",  # the edit is pending
 }
 """The examples that exit with 1 in this project."""
-
-
-class Person(io.StringIO):
-    """A terminal at which somebody answers."""
-
-    def isatty(self) -> bool:
-        return True
 
 
 @pytest.mark.parametrize(("words", "call"), [each for each in EXAMPLES if each[0][0] not in READS_DATA])

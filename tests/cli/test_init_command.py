@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import sqlite3
@@ -17,6 +16,7 @@ from typing import Any
 import pytest
 import yaml
 from command_schemas import check_document
+from terminals import Person
 
 from schemactl.cli.app import run
 from schemactl.formats import dlt
@@ -297,18 +297,11 @@ def test_a_wrong_call_writes_nothing(
     assert files(project) == {"contracts/export/shop.schema.yaml"}
 
 
-class Keyboard(io.StringIO):
-    """A terminal at which a person types these lines."""
-
-    def isatty(self) -> bool:
-        return True
-
-
 @pytest.mark.parametrize("answers", ["\nyes\ngitl\ny\ny\n", "\ny\ng\nwhat\ngitlab\nYES\nyes\n"])
 def test_a_person_is_asked_for_what_no_option_decides(
     project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, answers: str
 ):
-    monkeypatch.setattr(sys, "stdin", Keyboard(answers))
+    monkeypatch.setattr(sys, "stdin", Person(answers))
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     assert run(["init", "--format", "json"]) == 0
     created = set(json.loads(capsys.readouterr().out)["created"])
@@ -317,7 +310,7 @@ def test_a_person_is_asked_for_what_no_option_decides(
 
 def test_a_person_may_name_a_source_and_leave_all_else(project: Path, monkeypatch: pytest.MonkeyPatch):
     make_sqlite("shop.sqlite")
-    monkeypatch.setattr(sys, "stdin", Keyboard("sqlite:///shop.sqlite\n"))
+    monkeypatch.setattr(sys, "stdin", Person("sqlite:///shop.sqlite\n"))
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     assert run(["init"]) == 0
     assert {"schemas/import/shop.schema.yaml", "schemactl.toml"} <= files(project)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import subprocess
 import sys
@@ -14,6 +13,7 @@ from typing import Any
 import duckdb
 import pytest
 from command_schemas import check_document
+from terminals import Person
 
 from schemactl.cli.app import run
 from schemactl.formats import arc, dlt
@@ -86,10 +86,6 @@ def test_ambiguous_dates_are_said_and_asked_for(capsys: pytest.CaptureFixture[st
     error = capsys.readouterr().err
     assert "`01/02/2021`" in error
     assert "--dates month-first" in error
-
-    class Person(io.StringIO):
-        def isatty(self) -> bool:
-            return True
 
     monkeypatch.setattr(sys, "stdin", Person("month\n"))
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -72,3 +75,15 @@ ROWS: list[dict[str, Any]] = [
     {"id": 1, "needed": 1, "mixed": 1, "lines": [{"sku": "a", "tags": ["x"]}]},
     {"id": 2, "needed": 2, "mixed": "one"},
 ]
+
+
+@pytest.fixture(params=("duckdb", "postgresql", "sqlite"))
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[ModuleType, str, str]:
+    """A destination's module with an address of an empty dataset, and the dataset's name in statements."""
+    word = request.param
+    kind = import_module(f"schemactl.destinations.{word}")
+    if word == "postgresql":
+        name = f"d{time.monotonic_ns()}"
+        return kind, f"{request.getfixturevalue('postgres_url')}?dataset={name}", name
+    name = "main" if word == "sqlite" else "shop"
+    return kind, f"{word}:///{tmp_path / 'shop.db'}?dataset={name}", name

@@ -1,6 +1,7 @@
 """How often a plan and its undo copy a table where the engine cannot change it in its place."""
 
 import pytest
+from schema_parts import column
 
 from schemactl.destinations import duckdb
 from schemactl.migration.effects import apply_to_model
@@ -9,11 +10,7 @@ from schemactl.migration.options import PlanOptions
 from schemactl.migration.planner import plan_steps
 from schemactl.schema.hash import bump
 from schemactl.schema.templates import new_schema
-from schemactl.schema.types import Column, Table
-
-
-def column(name, kind="text", **hints):
-    return Column(name, {"data_type": kind, **hints})
+from schemactl.schema.types import Table
 
 
 def table(*columns):

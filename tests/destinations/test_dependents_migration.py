@@ -4,16 +4,13 @@ import time
 from contextlib import contextmanager
 
 import pytest
+from schema_parts import column
 
 from schemactl.destinations import duckdb, postgresql, sqlite
 from schemactl.errors import DestinationError
 from schemactl.migration.steps import AddColumn, AddUnique, ChangeType, DropColumn, DropNotNull, DropTable, RenameColumn
 from schemactl.schema.conversions import Conversion
 from schemactl.schema.types import Column, Table
-
-
-def column(name, kind="text", **properties):
-    return Column(name, {"data_type": kind, **properties})
 
 
 def retype(name, before="text", after="bigint", **properties):

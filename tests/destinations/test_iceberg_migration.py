@@ -24,6 +24,7 @@ from lake_samples import package, table
 from migrated_datasets import put
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.transforms import BucketTransform, IdentityTransform
+from schema_parts import column
 from staged_loads import quiet, shop
 
 from schemactl.destinations import iceberg as destination
@@ -115,10 +116,6 @@ def run(url: str, *steps: Step) -> None:
     with destination.connect(url, "shop") as session:
         for step in steps:
             session.run(step, destination.render(step, None, "shop"))
-
-
-def column(name: str, kind: str = "text", **hints: Any) -> Column:
-    return Column(name, {"data_type": kind, **hints})
 
 
 def wanted(orders: Table, before: Table = FIRST) -> Schema:

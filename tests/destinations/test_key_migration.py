@@ -4,8 +4,10 @@ import time
 from functools import partial
 
 import pytest
+from migrated_datasets import take
+from schema_parts import column, table
 
-from schemactl.destinations import duckdb, postgresql, sqlite
+from schemactl.destinations import duckdb, postgresql
 from schemactl.errors import DestinationError
 from schemactl.migration.migration_plan import Place, make_plan
 from schemactl.migration.options import PlanOptions
@@ -27,29 +29,7 @@ from schemactl.migration.steps import (
 from schemactl.schema.conversions import Conversion
 from schemactl.schema.hash import bump
 from schemactl.schema.templates import new_schema
-from schemactl.schema.types import Column, Table
-
-KINDS = {"duckdb": duckdb, "postgresql": postgresql, "sqlite": sqlite}
-
-
-@pytest.fixture(params=KINDS)
-def place(request, tmp_path):
-    """A destination's module with an address of an empty dataset, and the dataset's name in statements."""
-    word = request.param
-    if word == "postgresql":
-        name = f"k{time.monotonic_ns()}"
-        return KINDS[word], f"{request.getfixturevalue('postgres_url')}?dataset={name}", name
-    name = "main" if word == "sqlite" else "shop"
-    return KINDS[word], f"{word}:///{tmp_path / 'shop.db'}?dataset={name}", name
-
-
-def column(name, kind="text", **properties):
-    return Column(name, {"data_type": kind, **properties})
-
-
-def table(name, *columns):
-    return Table(name, {each.name: each for each in columns})
-
+from schemactl.schema.types import Column
 
 LINES = table(
     "lines",
@@ -60,15 +40,6 @@ LINES = table(
 )
 KEY = ("order_id", "position")
 ROWS = [("n", "1", 1, 0.5), ("n", "1", 2, 0.5), (None, "2", 1, None)]
-
-
-def take(session, kind, dataset, tables, *steps):
-    """Run steps as a plan's are run; ``tables`` is the model."""
-    for step in steps:
-        name = step.table_name
-        session.run(step, kind.render(step, tables.get(name), dataset))
-        after = step.apply_to(tables.pop(name, None))
-        tables[after.name] = after
 
 
 def fill(session, dataset, rows, name="lines"):

@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from schema_parts import column
 
 from schemactl.destinations import parquet
 from schemactl.destinations._lake import rewriting
@@ -35,10 +36,6 @@ from schemactl.migration.ways import Way
 from schemactl.schema.coercion import coerce, type_of
 from schemactl.schema.conversions import Conversion
 from schemactl.schema.types import Column, DataType, Table
-
-
-def column(name: str, kind: str = "text", **hints: Any) -> Column:
-    return Column(name, {"data_type": kind, **hints})
 
 
 def write(folder: Path, table: str, *parts: dict[str, Any]) -> None:

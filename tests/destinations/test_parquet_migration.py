@@ -16,6 +16,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from schema_parts import column
 
 from schemactl.destinations import parquet
 from schemactl.destinations.parquet.migration import ParquetMigration
@@ -36,10 +37,6 @@ from schemactl.schema.types import Column, Schema, Table
 
 AT = datetime(2026, 1, 31, 12, tzinfo=UTC)
 RUN = Run("run/1", "plan", "shop", None, "hash", "me@here", AT, plan='{"steps": ["ü"]}')
-
-
-def column(name: str, kind: str = "text", **hints: Any) -> Column:
-    return Column(name, {"data_type": kind, **hints})
 
 
 def write(folder: Path, name: str, **columns: Any) -> Path:

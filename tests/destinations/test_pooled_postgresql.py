@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 import subprocess
 import tempfile
 import time
@@ -17,6 +16,7 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 from migrated_datasets import ADDED, FIRST, Dataset, column, new_dataset, password_of, put, schema_of
+from ports import free_port
 
 from schemactl.errors import DestinationError
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
@@ -72,7 +72,7 @@ def pool(dataset: Dataset) -> Iterator[str]:
     program = shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin")
     if program is None:
         pytest.skip("there is no `pgbouncer`: `apt-get install pgbouncer` brings it")
-    server, port = urlsplit(dataset.url), _free_port()
+    server, port = urlsplit(dataset.url), free_port()
     place = f"host={server.hostname} port={server.port} dbname=postgres user=loader password={password_of(dataset.url)}"
     url = f"postgresql://loader@127.0.0.1:{port}/postgres"
     # Not in pytest's folders, which only their owner may enter: pgbouncer does not run as root.
@@ -99,13 +99,6 @@ def pool(dataset: Dataset) -> Iterator[str]:
         finally:
             process.terminate()
             process.wait()
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def test_a_pool_may_lie_between(dataset: Dataset, pool: str) -> None:

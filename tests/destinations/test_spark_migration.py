@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from pyspark.sql import functions as F
+from schema_parts import column, table
 from spark_schemas import copy_schema
 from staged_loads import order, orders, package, quiet, shop
 
@@ -71,14 +72,6 @@ def rows(spark: Any, url: str) -> Callable[..., list[tuple[Any, ...]]]:
         return sorted((tuple(row) for row in held), key=repr)
 
     return read
-
-
-def column(name: str, kind: str = "text", **hints: Any) -> Column:
-    return Column(name, {"data_type": kind, **hints})
-
-
-def table(name: str, *columns: Column) -> Table:
-    return Table(name, {each.name: each for each in columns})
 
 
 ORDERS = table("orders", column("_dlt_id", nullable=False), column("total"))

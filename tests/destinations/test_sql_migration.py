@@ -2,14 +2,15 @@
 
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 
 import pytest
+from migrated_datasets import take
+from schema_parts import column, table
 
-from schemactl.destinations import duckdb, postgresql, sqlite
+from schemactl.destinations import postgresql, sqlite
 from schemactl.errors import DestinationError, InputError
 from schemactl.migration.migration_plan import Place, make_plan
 from schemactl.migration.options import OnUnfit, PlanOptions
@@ -33,42 +34,9 @@ from schemactl.migration.steps import (
 from schemactl.schema.conversions import Conversion
 from schemactl.schema.hash import bump
 from schemactl.schema.templates import new_schema
-from schemactl.schema.types import Column, Table
-
-KINDS = {"duckdb": duckdb, "postgresql": postgresql, "sqlite": sqlite}
-
-
-@pytest.fixture(params=KINDS)
-def place(request, tmp_path):
-    """A destination's module with an address of an empty dataset, and the dataset's name in statements."""
-    word = request.param
-    if word == "postgresql":
-        name = f"d{time.monotonic_ns()}"
-        return KINDS[word], f"{request.getfixturevalue('postgres_url')}?dataset={name}", name
-    name = "main" if word == "sqlite" else "shop"
-    return KINDS[word], f"{word}:///{tmp_path / 'shop.db'}?dataset={name}", name
-
-
-def column(name, kind, **properties):
-    return Column(name, {"data_type": kind, **properties})
-
-
-def table(name, *columns):
-    return Table(name, {each.name: each for each in columns})
-
+from schemactl.schema.types import Column
 
 ORDERS = table("orders", column("_dlt_id", "text", nullable=False), column("total", "text"))
-
-
-def take(session, kind, dataset, tables, *steps):
-    """Run steps as a plan's are run; ``tables`` is the model."""
-    for step in steps:
-        name = step.table if isinstance(getattr(step, "table", None), str) else getattr(step, "before", None)
-        name = name if isinstance(name, str) else step.table.name
-        session.run(step, kind.render(step, tables.get(name), dataset))
-        after = step.apply_to(tables.pop(name, None))
-        if after is not None:
-            tables[after.name] = after
 
 
 def fill(session, dataset, name, columns, rows):

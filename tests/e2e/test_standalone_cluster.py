@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -15,6 +14,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from ports import free_port
 
 from schemactl.engine.spark.session.java import find_java
 from schemactl.engine.spark.session.launch import Launch, java_environment, java_options, write_files
@@ -74,13 +74,6 @@ def executors_of(worker: int) -> list[int]:
 def kill(process: int) -> None:
     with suppress(ProcessLookupError):
         os.kill(process, signal.SIGKILL)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def write_orders(folder: Path) -> None:

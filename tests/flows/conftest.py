@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import postgres_server
 import pytest
 from loading_shop import Shop
 
@@ -29,12 +28,6 @@ def loads_by_spark(shop: Shop, spark: SparkSession) -> SparkSession:
     return spark
 
 
-@pytest.fixture(scope="module")
-def rejects_server(postgres_url: str) -> Iterator[str]:
-    with postgres_server.database(postgres_url) as url:
-        yield url
-
-
 DESTINATIONS = (
     "parquet",
     "duckdb",
@@ -57,7 +50,7 @@ def any_destination(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[
         yield f"spark:spark_catalog.{dataset}"
         spark.sql(f"DROP SCHEMA {dataset} CASCADE")
     elif request.param == "postgresql":
-        yield f"{request.getfixturevalue('rejects_server')}?dataset={dataset}"
+        yield f"{request.getfixturevalue('postgres_database')}?dataset={dataset}"
     elif request.param == "mysql":
         yield f"{request.getfixturevalue('mariadb_url')}&dataset={dataset}"
     else:

@@ -9,6 +9,7 @@ from pathlib import Path
 import duckdb
 import pytest
 import sqlglot
+from schema_parts import column
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 
@@ -98,10 +99,6 @@ _WITHOUT_COMMENTS = (
 def test_descriptions_are_said_in_the_engine_s_words(dialect, statements):
     step = DescribeTable("orders", {"": None, "note": "old"}, {"": "it's", "note": None})
     assert render_for(dialect)(step, Table("orders", {"note": NOTE})) == statements
-
-
-def column(name, data_type, **properties):
-    return Column(name, {"data_type": data_type, **properties})
 
 
 def executed(step, *values):

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import postgres_server
 import pytest
 from loading_shop import Shop
 
@@ -44,12 +43,6 @@ class Merging(Shop):
 def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, local_engine: Engine) -> Merging:
     monkeypatch.chdir(tmp_path)
     return Merging(tmp_path, local_engine)
-
-
-@pytest.fixture(scope="module")
-def server(postgres_url: str) -> Iterator[str]:
-    with postgres_server.database(postgres_url) as url:
-        yield url
 
 
 def parquet_rows(table: str) -> list[dict[str, Any]]:
@@ -104,7 +97,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str,
         import psycopg
         from psycopg.rows import dict_row
 
-        url = request.getfixturevalue("server")
+        url = request.getfixturevalue("postgres_database")
 
         def read(table: str) -> list[dict[str, Any]]:
             with psycopg.connect(url, row_factory=dict_row) as connection:

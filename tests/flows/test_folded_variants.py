@@ -220,8 +220,8 @@ def test_a_plan_says_how_many_values_fold_and_survive(shop: Shop, loaded: str) -
     assert finding.message == "`orders.score__v_double` folds into `score`: all 3 values survive"
 
 
-def test_a_fold_while_others_write_is_undone(shop: Shop, rejects_server: str) -> None:
-    to = f"{rejects_server}?dataset=online"
+def test_a_fold_while_others_write_is_undone(shop: Shop, postgres_database: str) -> None:
+    to = f"{postgres_database}?dataset=online"
     load(shop, to, "first.jsonl", *FIRST)
     load(shop, to, "later.jsonl", *LATER)
     before = rows(to, "orders", "id", "score", "score__v_double")

@@ -4,19 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
-import postgres_server
 import pytest
 
 SCRIPT = Path(__file__).parent / "killed_rejects.py"
-
-
-@pytest.fixture(scope="module")
-def server(postgres_url: str) -> Iterator[str]:
-    with postgres_server.database(postgres_url) as url:
-        yield url
 
 
 @pytest.mark.parametrize("kind", ["duckdb", "postgresql", "parquet", "delta"])
@@ -24,7 +16,7 @@ def test_each_record_is_in_one_place_whenever_a_command_is_killed(
     kind: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     addresses = {"duckdb": "duckdb:///made.duckdb", "parquet": "warehouse", "delta": "delta:lake"}
-    to = addresses.get(kind) or f"{request.getfixturevalue('server')}?dataset=killed"
+    to = addresses.get(kind) or f"{request.getfixturevalue('postgres_database')}?dataset=killed"
     command = [sys.executable, str(SCRIPT), to, "2", "7"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import postgres_server
-import pytest
 from loading_shop import Shop
 
 from schemactl.cli.app import run
@@ -23,19 +19,15 @@ DOCUMENTS = (
 )
 
 
-@pytest.fixture(scope="module")
-def server(postgres_url: str) -> Iterator[str]:
-    with postgres_server.database(postgres_url) as url:
-        yield url
-
-
 def schema_of(shop: Shop) -> Schema:
     found = open_schemas(SchemasFolder.at(shop.folder / "schemas"), "shop").schema
     assert found is not None
     return found
 
 
-def test_a_load_makes_names_that_fit_from_the_keys_and_migrate_renames_what_is_there(shop: Shop, server: str) -> None:
+def test_a_load_makes_names_that_fit_from_the_keys_and_migrate_renames_what_is_there(
+    shop: Shop, postgres_database: str
+) -> None:
     import duckdb
     import psycopg
 
@@ -46,13 +38,13 @@ def test_a_load_makes_names_that_fit_from_the_keys_and_migrate_renames_what_is_t
     assert LONG in long.tables["orders"].columns
 
     # As if the same data had been inferred for this destination first.
-    anew = shop.load(source, to=f"{server}?dataset=anew", schemas=shop.folder / "other")
-    loaded = shop.load(source, to=f"{server}?dataset=shop")
+    anew = shop.load(source, to=f"{postgres_database}?dataset=anew", schemas=shop.folder / "other")
+    loaded = shop.load(source, to=f"{postgres_database}?dataset=shop")
 
     assert (anew.outcome, loaded.outcome) == (Outcome.LOADED, Outcome.LOADED)
     assert loaded.inference is not None
     assert any("cuts names to 63 characters" in hint for hint in loaded.inference.hints)
-    with psycopg.connect(server) as connection:
+    with psycopg.connect(postgres_database) as connection:
         query = "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = '{}' ORDER BY 1, 2"
         there, expected = (connection.execute(query.format(name)).fetchall() for name in ("shop", "anew"))
     assert there == expected
@@ -66,7 +58,7 @@ def test_a_load_makes_names_that_fit_from_the_keys_and_migrate_renames_what_is_t
         assert LONG not in columns
         assert database.execute(f"SELECT id, {new} FROM shop.orders ORDER BY id").fetchall() == [(1, "x"), (2, None)]
     assert schema_of(shop).tables["orders"].columns[new].properties["x-renamed-from"] == LONG
-    assert shop.load(source, to=f"{server}?dataset=shop", load_id="again").inference.tables == ()  # type: ignore[union-attr]
+    assert shop.load(source, to=f"{postgres_database}?dataset=shop", load_id="again").inference.tables == ()  # type: ignore[union-attr]
 
     # Neither by a load into a destination that keeps longer names.
     other = shop.load(source, to="duckdb:///other.duckdb", schemas=shop.folder / "other", load_id="longer")

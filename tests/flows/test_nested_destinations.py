@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import postgres_server
 import pytest
 from loading_shop import Shop
 
@@ -85,12 +84,6 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, local_engine: Engine) 
     return NestedShop(tmp_path, local_engine)
 
 
-@pytest.fixture(scope="module")
-def server(postgres_url: str) -> Iterator[str]:
-    with postgres_server.database(postgres_url) as url:
-        yield url
-
-
 def delta_rows() -> list[dict[str, Any]]:
     from deltalake import DeltaTable
 
@@ -153,15 +146,15 @@ def test_two_loads_are_read_back_as_they_were(shop: NestedShop, kind: str) -> No
     assert of_data(read()) == LOADED
 
 
-def test_a_database_without_such_types_gets_json(shop: NestedShop, server: str) -> None:
+def test_a_database_without_such_types_gets_json(shop: NestedShop, postgres_database: str) -> None:
     import psycopg
 
     shop.state()
-    shop.load(shop.write("first.jsonl", *FIRST), to=server)
+    shop.load(shop.write("first.jsonl", *FIRST), to=postgres_database)
 
-    shop.load(shop.write("later.jsonl", *LATER), to=server)
+    shop.load(shop.write("later.jsonl", *LATER), to=postgres_database)
 
-    with psycopg.connect(server) as connection:
+    with psycopg.connect(postgres_database) as connection:
         kinds = "select column_name, data_type from information_schema.columns where table_name = 'orders'"
         found = dict(connection.execute(kinds).fetchall())
         rows = connection.execute("SELECT id, buyer, lines, grid, prices, more FROM shop.orders ORDER BY id").fetchall()

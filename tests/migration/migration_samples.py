@@ -34,14 +34,6 @@ LAKE = Abilities(
 ENGINES = ((duckdb, replace(SQL, names=duckdb.NAMES)), (postgresql, SQL), (sqlite, COPYING), (duckdb, LAKE))
 
 
-def column(name, data_type="text", **hints):
-    return Column(name, {"data_type": data_type, **hints})
-
-
-def table(name, *columns, **properties):
-    return Table(name, {each.name: each for each in columns}, properties)
-
-
 def schema_with(*tables):
     made = new_schema("shop")
     return bump(replace(made, tables={**made.tables, **{each.name: each for each in tables}}))

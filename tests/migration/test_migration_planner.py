@@ -3,7 +3,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from migration_samples import COPYING, LAKE, SQL, catalogue_of, column, propose, schema_with, table
+from migration_samples import COPYING, LAKE, SQL, catalogue_of, propose, schema_with
+from schema_parts import column, table
 
 from schemactl.destinations import duckdb, parquet, postgresql, sqlite
 from schemactl.errors import InputError

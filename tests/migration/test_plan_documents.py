@@ -5,7 +5,8 @@ from dataclasses import replace
 from datetime import date
 
 import pytest
-from migration_samples import SQL, catalogue_of, column, propose, schema_with, table
+from migration_samples import SQL, catalogue_of, propose, schema_with
+from schema_parts import column, table
 
 from schemactl.destinations import duckdb
 from schemactl.errors import InputError

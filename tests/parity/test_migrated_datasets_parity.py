@@ -19,20 +19,12 @@ pytestmark = pytest.mark.parity
 KINDS = {"duckdb": duckdb, "postgresql": postgresql, "sqlite": sqlite}
 
 
-@pytest.fixture(scope="module")
-def server(postgres_url):
-    import postgres_server
-
-    with postgres_server.database(postgres_url) as url:
-        yield url
-
-
 @pytest.fixture(params=KINDS)
 def place(request, tmp_path):
     """A destination's module, its address, and dlt's destination with the name of the dataset."""
     word = request.param
     if word == "postgresql":
-        url, dataset = request.getfixturevalue("server"), f"sales{time.monotonic_ns()}"
+        url, dataset = request.getfixturevalue("postgres_database"), f"sales{time.monotonic_ns()}"
         return KINDS[word], f"{url}?dataset={dataset}", dlt.destinations.postgres(url), dataset
     path = tmp_path / "shop.db"
     made = dlt.destinations.duckdb(str(path)) if word == "duckdb" else dlt.destinations.sqlalchemy(f"sqlite:///{path}")

@@ -244,7 +244,7 @@ def of_text(text, kind):
 def migration(request, tmp_path_factory):
     kind = request.param
     if kind is postgresql:
-        url = f"{request.getfixturevalue('parity_postgres_url')}?dataset=converted"
+        url = f"{request.getfixturevalue('postgres_database')}?dataset=converted"
     else:
         word = kind.__name__.rpartition(".")[2]
         url = (
@@ -252,14 +252,6 @@ def migration(request, tmp_path_factory):
         )
     with kind.connect(url, "any") as session:
         yield kind, session
-
-
-@pytest.fixture(scope="module")
-def parity_postgres_url(postgres_url):
-    import postgres_server
-
-    with postgres_server.database(postgres_url) as url:
-        yield url
 
 
 def store_values(migration, before, to, name):

@@ -47,19 +47,11 @@ def given_by_dlt(text, to):
     return found
 
 
-@pytest.fixture(scope="module")
-def near_miss_postgres(postgres_url):
-    import postgres_server
-
-    with postgres_server.database(postgres_url) as url:
-        yield url
-
-
 @pytest.fixture(params=[duckdb, postgresql], ids=["duckdb", "postgresql"])
 def migration(request, tmp_path):
     """A session of a destination."""
     if request.param is postgresql:
-        url = f"{request.getfixturevalue('near_miss_postgres')}?dataset=near"
+        url = f"{request.getfixturevalue('postgres_database')}?dataset=near"
     else:
         url = f"duckdb:///{tmp_path / 'file.db'}?dataset=near"
     with request.param.connect(url, "near") as found:

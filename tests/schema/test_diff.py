@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from schema_parts import column, table
 
 from schemactl.schema.apply import apply
 from schemactl.schema.changes import (
@@ -100,14 +101,14 @@ def edited(draw):
     """Draw a schema, and the same with some tables dropped, taken from another one, or with another one's columns."""
     base, other = draw(schemas), draw(schemas)
     made = {}
-    for name, table in base.tables.items():
+    for name, base_table in base.tables.items():
         fate = draw(st.sampled_from(("keep", "keep", "drop", "merge", "turn")))
         if fate == "merge" and name in other.tables:
-            made[name] = replace(table, columns={**table.columns, **other.tables[name].columns})
+            made[name] = replace(base_table, columns={**base_table.columns, **other.tables[name].columns})
         elif fate == "turn":
-            made[name] = replace(table, columns=dict(reversed(table.columns.items())))
+            made[name] = replace(base_table, columns=dict(reversed(base_table.columns.items())))
         elif fate != "drop":
-            made[name] = table
+            made[name] = base_table
     added = {name: table for name, table in other.tables.items() if name not in base.tables and draw(st.booleans())}
     return base, replace(base, tables={**added, **made})
 
@@ -136,14 +137,6 @@ def test_changes_lead_to_an_edited_schema_and_back_and_there_are_none_in_the_sam
     assert diff(before, before) == diff(before, deepcopy(before)) == ()
     assert_leads(before, after, heeds_moves=True)
     assert_leads(after, before)
-
-
-def column(name, data_type="text", **hints):
-    return Column(name, {"data_type": data_type, **hints})
-
-
-def table(name, *found, **properties):
-    return Table(name, {column.name: column for column in found}, properties)
 
 
 def shop(*found, **others):

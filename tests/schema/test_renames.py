@@ -7,6 +7,7 @@ import pytest
 from growth import LINEAR, growth
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from schema_parts import column, table
 
 from schemactl.schema.apply import apply
 from schemactl.schema.changes import (
@@ -23,22 +24,14 @@ from schemactl.schema.changes import (
 )
 from schemactl.schema.diff import diff
 from schemactl.schema.likeness import name_likeness
-from schemactl.schema.types import Column, Schema, Table
+from schemactl.schema.types import Column, Schema
 
 RENAMED_FROM = "x-renamed-from"
-
-
-def column(name, data_type="text", **hints):
-    return Column(name, {"data_type": data_type, **hints})
 
 
 def came_from(column, *origins):
     stated = origins[0] if len(origins) == 1 else list(origins)
     return replace(column, properties={**column.properties, RENAMED_FROM: stated})
-
-
-def table(name, *columns, **properties):
-    return Table(name, {column.name: column for column in columns}, properties)
 
 
 def shop(*tables):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from schema_parts import column
 
 from schemactl.schema.naming import naming_of
 from schemactl.schema.templates import new_schema
@@ -12,10 +13,6 @@ from schemactl.schema.types import Column, Table
 from schemactl.schema.variants import find_variants, folded_type, home_of
 
 NAMING = naming_of(new_schema("shop"))
-
-
-def column(name: str, kind: str, **hints: Any) -> Column:
-    return Column(name, {"data_type": kind, **hints})
 
 
 def variant(name: str, kind: str) -> Column:
