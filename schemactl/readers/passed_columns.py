@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from schemactl.readers.tables import ReadTables
-from schemactl.review.readers import Reader, Readership
+from schemactl.review.readers import Blindness, Reader, Readership
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,13 +113,24 @@ class ReaderGraph(Protocol):
         ...
 
 
+MAX_LEVELS: Final = 200
+"""Readers in a row: files that read each other, with columns that move by one place, would go on for long."""
+
+
+def _unread(reader: Reader, reading: Reading) -> Readership:
+    """Return the doubt about a reading that is too far behind the tables."""
+    reason = f"more than {MAX_LEVELS:,} readers in a row"
+    columns = dict.fromkeys((passage.table, passage.column) for passage in reading.columns or ())
+    return Readership(blind=tuple(Blindness(reader, reason, table, column) for table, column in columns))
+
+
 def follow_columns(graph: ReaderGraph) -> Readership:
     """Return the uses of tables by all readers of a graph, and by the readers that the columns are passed on to."""
     readerships: list[Readership] = []
     reached: dict[str, None] = {}
     followed: dict[tuple[str, str], set[Passage]] = {}
     readings = list(graph.first_readings())
-    while readings:
+    for _ in range(MAX_LEVELS):
         next_readings: list[Reading] = []
         for reading, (result_readership, results) in zip(readings, graph.read(readings), strict=True):
             readership = reading.of_tables(result_readership)
@@ -137,6 +148,9 @@ def follow_columns(graph: ReaderGraph) -> Readership:
                         followed[result, reader_id] = earlier_passages.union(new_passages)
                         next_readings.append(next_reading)
         readings = next_readings
+        if not readings:
+            break
+    readerships += (_unread(graph.reader(reading.reader_id), reading) for reading in readings)
     downstream = {graph.reader(name): tuple(map(graph.reader, graph.behind(name))) for name in reached}
     uses = [use for readership in readerships for use in readership.uses]
     blind = [item for readership in readerships for item in readership.blind]

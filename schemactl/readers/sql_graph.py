@@ -18,8 +18,8 @@ RelationName = tuple[str, str]
 """The dataset and the name of a table or view; "" if the dataset is not known."""
 
 _CREATE: Final = re.compile(
-    r"""\bcreate\b[^;()]{0,200}?\b(?:table|view)\s+(?:if\s+not\s+exists\s+)?(?:["`\[]?([^\s."`()\[\]]*)["`\]]?\s*\.\s*)*"""
-    r"""["`\[]?([^\s."`()\[\]]+)""",
+    r"""\bcreate\b[^;()]{0,200}?\b(?:table|view)\s{1,20}(?:if\s{1,20}not\s{1,20}exists\s{1,20})?"""
+    r"""(?:["`\[]?([^\s."`()\[\]]{0,200})["`\]]?\s{0,20}\.\s{0,20}){0,3}["`\[]?([^\s."`()\[\]]{1,200})""",
     re.IGNORECASE,
 )
 """CREATE TABLE and VIEW, with the dataset and the name."""

@@ -7,8 +7,9 @@ import sys
 import pytest
 
 from schemactl.errors import Location
-from schemactl.readers import sql_uses
-from schemactl.readers.sql_texts import read_sql
+from schemactl.readers import passed_columns, sql_uses
+from schemactl.readers.sql_graph import SqlNode, read_sql_graph
+from schemactl.readers.sql_texts import SqlText, read_sql
 from schemactl.readers.tables import ReadTables
 from schemactl.review.readers import Reader, Readership
 
@@ -83,3 +84,30 @@ def test_sql_that_takes_too_long_cannot_be_told(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(sql_uses, "MAX_SECONDS", 0.05)
     readership = read(f"select {'||'.join(['note'] * 40_000)} from raw.orders")
     assert [item.reason for item in readership.blind] == ["SQL that takes longer than 5 s to read"]
+
+
+BEGINNINGS = (
+    f"create table{' ' * 400_000}(daily",
+    "create " * 70_000 + "daily",
+    f"create table {'a. ' * 20_000}daily (",
+)
+
+
+@pytest.mark.parametrize("text", BEGINNINGS)
+def test_a_text_with_many_beginnings_of_a_table_does_not_hold_up_its_neighbors(text: str) -> None:
+    texts = ["create table daily as select id from raw.orders", text, "select id from daily where id > 1"]
+    readers = [Reader("query", f"{number}.sql") for number in range(len(texts))]
+    nodes = [SqlNode(SqlText(sql, reader, TABLES, "duckdb")) for sql, reader in zip(texts, readers, strict=True)]
+    readership = read_sql_graph(nodes)
+    assert readership.downstream[readers[0]][-1] == readers[2]
+
+
+def test_readers_in_a_long_row_cannot_be_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(passed_columns, "MAX_LEVELS", 3)
+    texts = ["create table t0 as select * from raw.orders"]
+    texts += [f"create table t{number} as select * from t{number - 1}" for number in range(1, 4)]
+    nodes = [SqlNode(SqlText(sql, Reader("query", sql[13:15]), TABLES, "duckdb")) for sql in texts]
+    blind = read_sql_graph(nodes).blind
+    assert {(item.reader.name, item.column, item.reason) for item in blind} == {
+        ("t3", column, "more than 3 readers in a row") for column in ("id", "note")
+    }
