@@ -88,7 +88,7 @@ class Promoter:
 
     Attributes:
         before: the schema before the data.
-        contract: the contract of the call; those of the schema stay in force beside it.
+        contract: the contract of the call; the contracts of the schema also apply.
         count_new: None if the data cannot be read again.
         count_stored: None without a destination.
     """
@@ -120,7 +120,7 @@ class Promoter:
         return resolution, replace(promotions, findings=findings)
 
     def _decide_all(self, resolution: Resolution, decided: Promotions) -> Promotions:
-        """Return the promotions of a resolution's columns beside the decided ones, which the resolution has."""
+        """Return the decided promotions, which the resolution has, with promotions of further columns."""
         wider, refused_kinds, findings = dict(decided.wider), dict(decided.refused), list(decided.findings)
         for origin, variants in self._candidates(resolution, decided).items():
             for finding, attempt in self._decide(resolution, origin, variants, decided.wider.get(origin)):

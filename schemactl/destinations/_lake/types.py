@@ -50,7 +50,7 @@ class FileTypes(TypeSystem):
     def settle(self, column: Column) -> Column:
         """Return a column with a type of the format; see ``TypeSystem.settle``.
 
-        A decimal without a scale has none (dlt's ``get_py_arrow_type``), and a scale counts only with a precision.
+        A decimal without a scale gets scale 0 (dlt's ``get_py_arrow_type``), and a scale counts only with a precision.
         """
         settled = TypeSystem.settle(self, column)
         precision, scale = (settled.properties.get(size) for size in ("precision", "scale"))

@@ -1,7 +1,7 @@
 """Values as dlt stores them in SQLite, and their conversion by dlt's own coercion: SQLite calls these functions.
 
 SQLite keeps any value in any column, and its CAST never fails (``abc`` is 0): only Python can find out which values
-survive, except those that become wider.
+survive, unless they become wider.
 """
 
 from __future__ import annotations
