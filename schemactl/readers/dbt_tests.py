@@ -6,7 +6,7 @@ https://docs.getdbt.com/reference/resource-properties/data-tests
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -120,15 +120,24 @@ def _parsed(item: object) -> tuple[str, Mapping[str, Any]]:
 
 @dataclass(frozen=True)
 class ProjectNodes:
-    """The nodes and sources of a manifest, as tests name them."""
+    """The nodes and sources of a manifest, as tests name them.
+
+    Attributes:
+        packages: the ids of the nodes of installed packages, whose files can have the same paths.
+    """
 
     nodes: Mapping[str, Mapping[str, Any]]
     sources: Mapping[str, Mapping[str, Any]]
+    packages: Collection[str] = ()
 
     def merge_tests(self, path: str, tests: Iterable[ColumnTest]) -> dict[str, dict[str, Any] | None]:
         """Return the changes that make the tests of a YAML file those of the project: nodes by id, None to drop one."""
         changes: dict[str, dict[str, Any] | None] = {}
-        old_tests = {key: node_id for node_id, node in self.nodes.items() if (key := self._key_of(node, path))}
+        old_tests = {
+            key: node_id
+            for node_id, node in self.nodes.items()
+            if node_id not in self.packages and (key := self._key_of(node, path))
+        }
         new_keys: set[tuple[str, str, str]] = set()
         for test in tests:
             holder_id = self._holder_id(test)

@@ -116,10 +116,11 @@ def read_project_files(files: FileTree, content: Mapping[str, Any], folder: Path
             del new_nodes[nodes_by_path[path]]
             changed_paths.append(path)
     new_content = {**content, "nodes": new_nodes}
+    packages = {node_id for node_id, node in nodes.items() if not is_of_project(node, content)}
     for file in _yaml_files(files, new_content, folder, kinds_by_folder, built):
         path = Path(os.path.relpath(file.path, folder)).as_posix()
         tests = read_column_tests(file.text, path)
-        project = ProjectNodes(new_content["nodes"], content.get("sources", {}))
+        project = ProjectNodes(new_content["nodes"], content.get("sources", {}), packages)
         if tests is not None and (test_nodes := project.merge_tests(path, tests)):
             changed_paths.append(os.path.normpath(file.path))
             tested_nodes = {**new_content["nodes"], **test_nodes}

@@ -239,7 +239,12 @@ def test_tests_are_those_of_a_newer_yaml_file(project: Path) -> None:
     path = project / "models/schema.yml"
     path.write_text(SCHEMA_YAML.format(column="note"))
     nodes = {"test.a": node_of_test("not_null", "amount", SOURCE), "test.b": node_of_test("unique", "id", SOURCE)}
+    nodes["test.c"] = {**node_of_test("unique", "amount", SOURCE), "package_name": "other"}
     save_manifest(project, **changed_model(OLD), **nodes)
+    manifest_path = project / "target/manifest.json"
+    content = json.loads(manifest_path.read_text())
+    content["metadata"]["project_name"] = "shop"
+    manifest_path.write_text(json.dumps(content))
     touch(path, project / "target/manifest.json", 10)
     with pytest.warns(CommandWarning, match=r"models/schema.yml"):
         found = columns(at(project, None))
@@ -247,7 +252,9 @@ def test_tests_are_those_of_a_newer_yaml_file(project: Path) -> None:
         "source_not_null_shop_orders_note",
         "source_relationships_shop_orders_note",
     }
-    assert "not_null_amount" not in {name for name, _ in found}
+    names = {name for name, _ in found}
+    assert "not_null_amount" not in names
+    assert "unique_amount" in names  # of an installed package
 
 
 def test_a_manifest_of_the_base_is_read_as_it_is(project: Path) -> None:
