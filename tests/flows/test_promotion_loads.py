@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-import random
 import sqlite3
 from contextlib import closing, nullcontext
 from dataclasses import replace
 from decimal import Decimal
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -345,36 +343,3 @@ def test_values_that_a_column_of_the_schema_does_not_hold_stop_the_load(shop: Sh
     assert "schemactl edit shop --column TABLE.COLUMN:TYPE" in str(raised.value.hint)
     assert stored(to, "x") == [2**53 + 1]
     assert {path: path.read_bytes() for path in Path("schemas").rglob("*.schema.yaml")} == before
-
-
-ODD_INTEGERS = [0, 1, -1, 127, 2**31, 2**53 - 1, 2**53, 2**53 + 1, -(2**53) - 1, 2**63 - 1, -(2**63)]
-ODD_NUMBERS = [*ODD_INTEGERS, 2**63, 2**64, 10**37, 0.1, -0.0, 1.5, 2.0**53, 1e300, 5e-324, 1.23456789012345, -7.25]
-COLUMNS = 12
-
-
-def number_of(value: Any) -> Fraction:
-    """Return a stored or original number; fractions by their shortest spelling, as Python and dlt spell them."""
-    if isinstance(value, float):
-        return Fraction(value) if value.is_integer() else Fraction(repr(value))
-    return Fraction(str(value))
-
-
-def test_random_numbers_come_back_as_they_were(shop: Shop, any_destination: str) -> None:
-    to, chance = any_destination, random.Random(any_destination.partition(":")[0])
-    names = [f"c{number}" for number in range(COLUMNS)]
-    numbers = ODD_NUMBERS
-    if to.startswith("sqlite:"):  # which stores integers of more than 64 bits as floats
-        numbers = [number for number in ODD_NUMBERS if isinstance(number, float) or number < 2**63]
-    pools = (ODD_INTEGERS, numbers, numbers)
-    batches = [[{name: chance.choice(pool) for name in names} for _ in range(3)] for pool in pools]
-
-    for number, batch in enumerate(batches):
-        report = shop.load(shop.write(f"{number}.jsonl", *batch), to=to, contract=PROMOTE)
-        assert report.rows_loaded == 3, report.unfit
-
-    columns = [name for name in stored_types(to) if name.startswith("c")]
-    for name in names:
-        in_columns = [column for column in columns if column == name or column.startswith(f"{name}__v_")]
-        values = [value for column in in_columns for value in stored(to, column)]
-        originals = [document[name] for batch in batches for document in batch]
-        assert sorted(map(number_of, values)) == sorted(map(number_of, originals)), (name, in_columns)
