@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,14 +10,12 @@ from loading_shop import Shop
 
 from schemactl.destinations import duckdb
 from schemactl.engine.input import Input
-from schemactl.engine.local.engine import open_local_engine
 from schemactl.engine.protocol import Engine
 from schemactl.errors import InputError
 from schemactl.flows.backlog import LoadLimits, cut_backlog
 from schemactl.flows.request import InferRequest
 from schemactl.flows.root_tables import TableInput
 from schemactl.normalization.report import Outcome
-from schemactl.progress import no_progress
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Schema, Table
 
@@ -28,17 +25,11 @@ DAY = 86_400
 FIRST_DAY = 1_704_067_200
 
 
-@pytest.fixture(scope="module")
-def engine() -> Iterator[Engine]:
-    with open_local_engine([], no_progress) as engine:
-        yield engine
-
-
 @pytest.fixture
-def shop(engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shop:
+def shop(local_engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shop:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "landing").mkdir()
-    return Shop(tmp_path, engine)
+    return Shop(tmp_path, local_engine)
 
 
 def write(shop: Shop, name: str, day: int, *ids: int) -> None:

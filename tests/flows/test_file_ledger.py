@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from loading_shop import Shop
 
-from schemactl.engine.local.engine import open_local_engine
 from schemactl.engine.protocol import Engine
 from schemactl.errors import InputError
 from schemactl.flows.file_ledger import forget_files, list_files, match_paths
 from schemactl.flows.target import loadable
 from schemactl.normalization.loaded_files import FilesReport, FileState
 from schemactl.normalization.report import Outcome
-from schemactl.progress import no_progress
 
 ADDRESSES = (
     "duckdb:///shop.duckdb",
@@ -28,19 +25,13 @@ ADDRESSES = (
 )
 
 
-@pytest.fixture(scope="module")
-def engine() -> Iterator[Engine]:
-    with open_local_engine([], no_progress) as engine:
-        yield engine
-
-
 @pytest.fixture
-def shop(engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shop:
+def shop(local_engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shop:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("DLT_DATA_DIR", str(tmp_path / "dlt"))
     monkeypatch.setenv("DESTINATION__DUCKDB__CREDENTIALS", str(tmp_path / "dlt.duckdb"))
     (tmp_path / "landing").mkdir()
-    return Shop(tmp_path, engine)
+    return Shop(tmp_path, local_engine)
 
 
 def states(report: FilesReport) -> list[tuple[str, FileState]]:

@@ -14,23 +14,15 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "engine"))
 from object_store import ObjectStore, serve_objects
 
 from schemactl.engine.choice import EngineName, EngineOptions, find_engine_inputs
-from schemactl.engine.local.engine import open_local_engine
 from schemactl.engine.protocol import Engine
 from schemactl.errors import InputError
 from schemactl.flows.backlog import LoadLimits
 from schemactl.flows.file_ledger import forget_files, list_files
 from schemactl.flows.loaded_files import Changed
 from schemactl.normalization.report import Outcome
-from schemactl.progress import no_progress
 
 TO = "duckdb:///shop.duckdb"
 NAMES = ("a", "b", "c")
-
-
-@pytest.fixture(scope="module")
-def engine() -> Iterator[Engine]:
-    with open_local_engine([], no_progress) as engine:
-        yield engine
 
 
 @pytest.fixture
@@ -45,9 +37,9 @@ def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[ObjectStore]:
 
 
 @pytest.fixture
-def shop(engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shop:
+def shop(local_engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shop:
     monkeypatch.chdir(tmp_path)
-    return Shop(tmp_path, engine)
+    return Shop(tmp_path, local_engine)
 
 
 def test_objects_are_loaded_once(store: ObjectStore, shop: Shop) -> None:

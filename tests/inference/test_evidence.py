@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from keys_of_one_kind import with_keys_of_one_kind
 
 from schemactl.inference.evidence import (
     ClassEvidence,
@@ -82,20 +83,6 @@ def test_merging_is_associative_and_commutative_and_has_an_identity(first, secon
     assert merge(merge(a, b), c) == merge(a, merge(b, c)) == merge(c, a, b)
     assert merge(a, b) == merge(b, a)
     assert merge(a, Evidence()) == merge(Evidence(), a) == a
-
-
-def with_keys_of_one_kind(value):
-    """Row keys of several kinds in one dataset are a meant difference (tests/parity/test_inference_parity.py)."""
-    match value:
-        case dict():
-            return {
-                key: (item and "key") if key == "_dlt_id" else with_keys_of_one_kind(item)
-                for key, item in value.items()
-            }
-        case list():
-            return [with_keys_of_one_kind(item) for item in value]
-        case _:
-            return value
 
 
 @MANY

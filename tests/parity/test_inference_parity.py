@@ -22,6 +22,7 @@ from dlt.normalize.items_normalizers.jsonl import JsonLItemsNormalizer
 from dlt.pipeline.exceptions import PipelineStepFailed
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from keys_of_one_kind import with_keys_of_one_kind
 
 from schemactl.inference.evidence import Position, observe
 from schemactl.inference.resolve import resolve
@@ -237,20 +238,6 @@ def documents_of(keys):
     return st.lists(
         objects | st.lists(scalars, max_size=2) | scalars if keys is None else objects, min_size=1, max_size=5
     )
-
-
-def with_keys_of_one_kind(value):
-    """Make texts of row keys: what nested rows get from keys of several kinds is one of the meant differences."""
-    match value:
-        case dict():
-            return {
-                key: (item and "key") if key == "_dlt_id" else with_keys_of_one_kind(item)
-                for key, item in value.items()
-            }
-        case list():
-            return [with_keys_of_one_kind(item) for item in value]
-        case _:
-            return value
 
 
 few_keys = st.sampled_from(["a", "b", "items", "_dlt_id"])
