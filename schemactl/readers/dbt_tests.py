@@ -131,7 +131,7 @@ class ProjectNodes:
     packages: Collection[str] = ()
 
     def merge_tests(self, path: str, tests: Iterable[ColumnTest]) -> dict[str, dict[str, Any] | None]:
-        """Return the changes that make the tests of a YAML file those of the project: nodes by id, None to drop one."""
+        """Return the changes that give the project the tests of a YAML file: nodes by id, None for a dropped node."""
         changes: dict[str, dict[str, Any] | None] = {}
         old_tests = {
             key: node_id
@@ -196,7 +196,7 @@ class ProjectNodes:
 
 
 def tested_node(node: Mapping[str, Any]) -> str | None:
-    """Return the id of the node or source that a generic test is for; None if the test has several and names none."""
+    """Return the id of the node or source that a generic test is for; None if it is unclear."""
     attached = node.get("attached_node")
     if isinstance(attached, str):
         return attached

@@ -73,7 +73,7 @@ def read_project_files(files: FileTree, content: Mapping[str, Any], folder: Path
     """Return a manifest whose models have the SQL of some files, and whose columns have the tests of the YAML files.
 
     Models without a file go, and files that are no model of the manifest become models. If no model has a file, the
-    project is elsewhere, and its models stay. Of files on disk, only those count that are newer than the manifest.
+    project is elsewhere, and its models stay. Files on disk count only if they are newer than the manifest.
 
     Args:
         files: the files to read.
@@ -154,7 +154,7 @@ def _nearest_folder(path: str) -> Path:
 def _yaml_files(
     files: FileTree, content: Mapping[str, Any], folder: Path, top_folders: Iterable[str], built: BuildTimes
 ) -> Iterator[TreeFile]:
-    """Yield the YAML files that may differ from those of the manifest: newer ones, or other ones than on disk."""
+    """Yield the YAML files that the manifest may not have: newer files, or files that differ from the disk."""
     if files.is_on_disk:
         for path in sorted(os.path.normpath(folder / path) for path in _yaml_paths(content)):
             if _is_newer(Path(path), built.written):

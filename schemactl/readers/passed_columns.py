@@ -48,7 +48,7 @@ class Reading:
         return [passage for passage in self.columns or () if column is None or passage.output == column]
 
     def passages(self, outputs: Iterable[Sequence[Any]]) -> Iterator[Passage]:
-        """Yield the columns of the schema that the reader passes on in turn; ``outputs`` are those of ``Uses``."""
+        """Yield the columns of the schema that the reader passes on in turn; ``outputs`` has rows as in ``Uses``."""
         for output, table, column, is_named in outputs:
             if self.columns is None:
                 yield Passage(output, table, column, is_named)
@@ -80,7 +80,7 @@ class Reading:
 
 
 class ReaderGraph(Protocol):
-    """Readers, some of which read the results of others. Readers and results have ids."""
+    """Readers that can read each other's results. Readers and results have ids."""
 
     def first_readings(self) -> Iterable[Reading]:
         """Return the readings of the schema's tables."""

@@ -103,7 +103,7 @@ class QueryWalk:
         blind: (table, column, reason, line) of what may be used; None for any column or table.
         table_uses: (table, line) of each table in FROM and JOIN.
         created: the results of the tables and views that the text creates, by name.
-        shared: those of them that other texts can read, by dataset ("" without one) and name.
+        shared: the created tables and views that other texts can read, by dataset ("" without one) and name.
         result: of the text's last query, or of its last CREATE with a query.
     """
 

@@ -36,7 +36,7 @@ _SIZED: Final[Mapping[str, tuple[str, ...]]] = {
     "redshift": ("VARCHAR",),
     **dict.fromkeys(("tsql", "fabric"), ("DATETIME", "VARCHAR")),
 }
-"""Types that have a size without one in the text, or that are others than their words say."""
+"""Types that have a size by default, or other values than their words say."""
 
 
 def read_target(cast: exp.Cast, dialect: str | None) -> tuple[DataType, bool] | None:

@@ -27,7 +27,7 @@ _CREATE: Final = re.compile(
 
 @dataclass(frozen=True)
 class SqlNode:
-    """A SQL text, which may read the results of others.
+    """A SQL text, which may read the results of another text.
 
     Attributes:
         text: with the tables of the schema.
@@ -94,7 +94,7 @@ class _SqlGraph:
         return results
 
     def readers_of(self, result: str) -> list[str]:
-        """Return the texts that contain the name of a table or view, without those that create it."""
+        """Return the texts that contain the name of a table or view, without its creator."""
         creator = self.creators[result]
         first_word = next(iter(words_in(self.relations[result][1])), "")
         return [str(number) for number in self._numbers_by_word.get(first_word, ()) if str(number) != creator]
@@ -112,7 +112,7 @@ class _SqlGraph:
         return self._node(reader_id).text.reader
 
     def behind(self, reader_id: str) -> list[str]:
-        """Return the texts that read the tables and views of a text, and those of such texts."""
+        """Return the direct and indirect readers of the tables and views of a text, nearest first."""
         names: dict[str, None] = {}
         waiting = list(self.readers_by_creator.get(reader_id, ()))
         for name in waiting:

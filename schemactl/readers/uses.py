@@ -8,7 +8,7 @@ Uses = dict[str, list[list[Any]]]
 """The rows of ``tables`` are (table, line), of ``columns`` (table, column, clause, is_computed, is_positional, cast,
 line) with the arguments of ``Cast``, of ``blind`` (table, column, reason, line), of ``outputs`` (output, table, column,
 is_named): the columns that the result of the text's last query passes on, named by a query or only by ``*``; of
-``created`` (dataset, name, outputs): the tables and views that the text creates, with the dataset "" if it names none.
+``created`` (dataset, name, outputs): the tables and views that the text creates; the dataset can be "".
 """
 
 MAX_SECONDS: Final = 5

@@ -99,7 +99,7 @@ def read_manifest(
 
 
 def _with_files(files: FileTree, sections: Mapping[str, Any], folder: Path, manifest: Path) -> dict[str, Any]:
-    """Return a manifest with the project's files, and warn if it is older than those on disk."""
+    """Return a manifest with the project's files, and warn if it is older than files on disk."""
     project = read_project_files(files, sections, folder, _build_times(sections["metadata"], manifest))
     if files.is_on_disk and project.changed_paths:
         first_path, *other_paths = project.changed_paths
@@ -440,13 +440,13 @@ def _blind(reader: Reader, reason: str, tables: Iterable[str]) -> Readership:
 
 
 def _without_stars(readership: Readership) -> Readership:
-    """Return the uses of a test, whose rows are only counted: nobody reads the columns of its ``select *``."""
+    """Return the uses of a test without its ``select *``: dbt counts its rows, and reads no column."""
     uses = (use for use in readership.uses if use.clause is not Clause.STAR or use.is_positional)
     return replace(readership, uses=tuple(uses))
 
 
 def _with_lines(readership: Readership, lines: Mapping[int, int]) -> Readership:
-    """Return uses whose lines are those of the file, by the lines of the compiled SQL."""
+    """Return uses with the lines of the file, by the lines of the compiled SQL."""
 
     @cache
     def locate(location: Location | None, reader: Reader) -> Location | None:
