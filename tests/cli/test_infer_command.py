@@ -11,33 +11,17 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from inference_report import INFERENCE as REPORT
 
 from schemactl.cli.app import run
 from schemactl.errors import EngineError, InputError, Location
 from schemactl.inference.evidence import Position, observe
-from schemactl.inference.report import FileFinding, InferenceReport, ViolationFinding
+from schemactl.inference.report import InferenceReport, ViolationFinding
 from schemactl.inference.saved_evidence import write_evidence
 from schemactl.kernel.dispatch import Dispatch
 from schemactl.schema.record_selection import RecordSelection, parse_selection
 from schemactl.store.folder import SchemasFolder
 
-REPORT = InferenceReport(
-    name="shop",
-    table="orders",
-    sample="full",
-    files=(FileFinding("orders.jsonl", 3, 3, 0, None, "orders"),),
-    tables=(),
-    collisions=(),
-    nulls=(),
-    violations=(),
-    before_hash=None,
-    before_version=None,
-    after_hash="abc=",
-    after_version=1,
-    is_check=False,
-    saved=True,
-    written=("schemas/export/shop.schema.yaml",),
-)
 FROZEN = ViolationFinding("orders", "id", "columns", "freeze", "no new column", "text", 1, Position("a", 1), None)
 
 

@@ -13,6 +13,7 @@ from types import ModuleType
 
 import pytest
 from command_schemas import check_document
+from inference_report import INFERENCE
 
 from schemactl.cli.app import run
 from schemactl.errors import DestinationError
@@ -21,28 +22,10 @@ from schemactl.flows.infer import InferRequest
 from schemactl.flows.loaded_files import Changed
 from schemactl.flows.promotion import PromoteLocks, PromotionOptions
 from schemactl.inference.evidence import Position
-from schemactl.inference.report import FileFinding, InferenceReport
 from schemactl.normalization.report import NormalizeReport, Outcome, TableCounts
 from schemactl.normalization.tally import UnfitFinding
 from schemactl.store.folder import SchemasFolder
 
-INFERENCE = InferenceReport(
-    name="shop",
-    table="orders",
-    sample="full",
-    files=(FileFinding("orders.jsonl", 3, 3, 0, None, "orders"),),
-    tables=(),
-    collisions=(),
-    nulls=(),
-    violations=(),
-    before_hash=None,
-    before_version=None,
-    after_hash="abc=",
-    after_version=1,
-    is_check=False,
-    saved=True,
-    written=("schemas/export/shop.schema.yaml",),
-)
 REPORT = NormalizeReport(
     "shop",
     "1.5",

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 from command_schemas import check_document
+from schema_parts import put_schema
 
 from schemactl.cli.app import run
-from schemactl.formats import dlt
 from schemactl.schema.hash import bump
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Schema, Table
@@ -33,25 +33,20 @@ def schema_of(*columns: Column, has_data: bool = False) -> Schema:
 ID, NOTE = Column("id", {"data_type": "bigint", "nullable": True}), Column("note", {"data_type": "text"})
 
 
-def put(path: Path, schema: Schema) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(dlt.write(schema, str(path)))
-
-
 @pytest.fixture(autouse=True)
 def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A schema whose import file states a note, and whose data brought an id."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("COLUMNS", raising=False)
     first = schema_of(NOTE)
-    put(IMPORT, first)
-    put(EXPORT, bump(replace(schema_of(NOTE, ID, has_data=True), version_hash=first.version_hash)))
+    put_schema(IMPORT, first)
+    put_schema(EXPORT, bump(replace(schema_of(NOTE, ID, has_data=True), version_hash=first.version_hash)))
 
 
 def test_an_edit_is_taken_over_and_shown(capsys: pytest.CaptureFixture[str]):
     assert run(["sync", "--check"]) == 0
     assert capsys.readouterr().out == "up to date\n"
-    put(IMPORT, schema_of(NOTE, Column("place", {"data_type": "text"})))
+    put_schema(IMPORT, schema_of(NOTE, Column("place", {"data_type": "text"})))
     assert run(["sync", "shop", "--check"]) == 1
     assert "the import file has unapplied edits" in capsys.readouterr().out
     assert run(["sync", "shop"]) == 0
@@ -65,7 +60,7 @@ def test_an_edit_is_taken_over_and_shown(capsys: pytest.CaptureFixture[str]):
 def test_what_data_brought_is_not_dropped_without_a_question(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):
-    put(IMPORT, schema_of())
+    put_schema(IMPORT, schema_of())
     assert run(["sync", "shop"]) == 2
     captured = capsys.readouterr()
     assert "orders.note: column removed, was text (from data)" in captured.out
@@ -81,7 +76,7 @@ def test_what_data_brought_is_not_dropped_without_a_question(
 
 
 def test_the_document_follows_its_schema(capsys: pytest.CaptureFixture[str]):
-    put(IMPORT, schema_of())
+    put_schema(IMPORT, schema_of())
     assert run(["sync", "--yes", "--format", "json"]) == 0
     found = json.loads(capsys.readouterr().out)
     check_document(found, "sync")
@@ -95,7 +90,7 @@ def test_a_name_that_is_not_there_is_refused(capsys: pytest.CaptureFixture[str])
 
 
 def test_importing_the_import_file_says_what_it_drops(capsys: pytest.CaptureFixture[str]):
-    put(IMPORT, schema_of(Column("place", {"data_type": "text"})))
+    put_schema(IMPORT, schema_of(Column("place", {"data_type": "text"})))
     call = ["import", str(IMPORT), "--name", "shop"]
     assert run([*call, "--check"]) == 1
     out = capsys.readouterr().out

@@ -10,21 +10,23 @@ import subprocess
 import sys
 import textwrap
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
+import shop_commands
 from command_schemas import check_document
 from process_tree import children_of, is_running, wait_until
+from shop_commands import COMMAND, ENGINES, ORDERS, files
 
 from schemactl.formats.dlt import read
 
 pytestmark = pytest.mark.e2e
 
-COMMAND = Path(sys.executable).with_name("schemactl")
 TIME_LIMIT_SECONDS = 120
+start = partial(shop_commands.start, "infer")
+infer = partial(shop_commands.run, TIME_LIMIT_SECONDS, "infer")
 END_SECONDS = 10
-ENGINES = {"local": ("--engine", "local"), "spark": ("--master", "local[1]", "--conf", "spark.driver.memory=1g")}
-ORDERS = '{"id": 1, "at": "2026-01-31T10:00:00Z"}\n{"id": "idx-2", "at": null}\n{"id": 3, "lines": [{"n": 1}]}\n'
 
 
 @pytest.fixture
@@ -38,18 +40,6 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def start(*args: str, engine: str = "local") -> subprocess.Popen[str]:
-    pipe = subprocess.PIPE
-    command = [COMMAND, "infer", *args, "--name", "shop", *ENGINES[engine]]
-    return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True)
-
-
-def infer(*args: str, engine: str = "local") -> subprocess.CompletedProcess[str]:
-    process = start(*args, engine=engine)
-    out, err = process.communicate(timeout=TIME_LIMIT_SECONDS)
-    return subprocess.CompletedProcess(process.args, process.returncode, out, err)
-
-
 def save_evidence(path: str) -> None:
     """Make evidence of the orders, with which the command needs no engine."""
     from schemactl.inference.evidence import Position, observe
@@ -58,12 +48,6 @@ def save_evidence(path: str) -> None:
     documents = [json.loads(line) for line in ORDERS.splitlines()]
     evidence = observe((Position("orders.jsonl", number), each) for number, each in enumerate(documents, start=1))
     Path(path).write_text(write_evidence(evidence))
-
-
-def files(folder: Path) -> dict[str, tuple[bytes, int]]:
-    """Every file below a folder, with content and time of change."""
-    found = (path for path in folder.rglob("*") if path.is_file())
-    return {str(path.relative_to(folder)): (path.read_bytes(), path.stat().st_mtime_ns) for path in found}
 
 
 def export_columns(work: Path, table: str = "orders") -> dict[str, str]:

@@ -5,24 +5,24 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import duckdb
 import pyarrow.parquet
 import pytest
+import shop_commands
 from command_schemas import check_document
 from forked_commands import Commands, forked_commands
 from process_tree import wait_until
+from shop_commands import ORDERS, files
 
 pytestmark = pytest.mark.e2e
 
-COMMAND = Path(sys.executable).with_name("schemactl")
 TIME_LIMIT_SECONDS = 300
-ENGINES = {"local": ("--engine", "local"), "spark": ("--master", "local[1]", "--conf", "spark.driver.memory=1g")}
-ORDERS = '{"id": 1, "at": "2026-01-31T10:00:00Z"}\n{"id": "idx-2", "at": null}\n{"id": 3, "lines": [{"n": 1}]}\n'
+start = partial(shop_commands.start, "normalize")
+normalize = partial(shop_commands.run, TIME_LIMIT_SECONDS, "normalize")
 
 
 @pytest.fixture
@@ -45,24 +45,6 @@ def forked() -> Iterator[Commands]:
     """Runs commands that end before they open an engine."""
     with forked_commands("import pyarrow.parquet, pyspark.sql, schemactl.flows.normalize") as run:
         yield run
-
-
-def start(*args: str, engine: str = "local") -> subprocess.Popen[str]:
-    pipe = subprocess.PIPE
-    command = [COMMAND, "normalize", *args, "--name", "shop", *ENGINES[engine]]
-    return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True)
-
-
-def normalize(*args: str, engine: str = "local") -> subprocess.CompletedProcess[str]:
-    process = start(*args, engine=engine)
-    out, err = process.communicate(timeout=TIME_LIMIT_SECONDS)
-    return subprocess.CompletedProcess(process.args, process.returncode, out, err)
-
-
-def files(folder: Path) -> dict[str, tuple[bytes, int]]:
-    """Every file below a folder, with content and time of change."""
-    found = (path for path in folder.rglob("*") if path.is_file())
-    return {str(path.relative_to(folder)): (path.read_bytes(), path.stat().st_mtime_ns) for path in found}
 
 
 def rows_left() -> list[Path]:

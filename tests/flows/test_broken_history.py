@@ -8,6 +8,7 @@ from datetime import date
 from pathlib import Path
 
 import pytest
+from schema_parts import put_schema
 
 from schemactl.flows.diff import DiffRequest, diff_schemas
 from schemactl.flows.edit import edit_import
@@ -28,11 +29,6 @@ def orders(*columns: str, before: Schema | None = None) -> Schema:
     """Return a schema of text columns, a later version of ``before``."""
     table = Table("orders", {name: Column(name, {"data_type": "text", "nullable": True}) for name in columns}, SEEN)
     return bump((before or new_schema("shop")).with_table(table))
-
-
-def put(path: Path, schema: Schema) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(dlt.write(schema, str(path)))
 
 
 def git(*words: str) -> None:
@@ -63,8 +59,8 @@ def loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Schema:
     git("init", "-q", "-b", "main", ".")
     imported = orders()
     exported = orders("id", "note", before=orders("id", before=replace(imported, imported_version_hash=None)))
-    put(IMPORT, imported)
-    put(EXPORT, exported)
+    put_schema(IMPORT, imported)
+    put_schema(EXPORT, exported)
     EXPORT.write_text(f"{EXPORT.read_text()}imported_version_hash: {imported.version_hash}\n")
     commit("base")
     git("checkout", "-qb", "feature")
@@ -91,7 +87,7 @@ def test_ancestors_that_dlt_forgets_with_each_edit_are_in_git(loaded: Schema) ->
         imported = orders(column, before=orders())
         forgetful = replace(imported, previous_hashes=(replaced.version_hash, *imported.previous_hashes))
         replaced = orders(column, "id", "note", before=forgetful)
-        put(EXPORT, replaced)
+        put_schema(EXPORT, replaced)
         commit(column)
     assert loaded.version_hash not in replaced.previous_hashes
     assert history_faults("git:main...") == history_faults("git:main", "git:feature") == []
@@ -102,7 +98,7 @@ def test_a_branch_comes_from_all_that_was_merged_into_it(loaded: Schema) -> None
     edit_and_sync("a")
     commit("a")
     git("checkout", "-q", "main")
-    put(EXPORT, orders("id", "note", "b", before=loaded))
+    put_schema(EXPORT, orders("id", "note", "b", before=loaded))
     commit("b")
     git("checkout", "-q", "feature")
     assert history_faults("git:main") == history_faults("git:main", "git:feature")
@@ -117,10 +113,10 @@ def test_a_branch_comes_from_all_that_was_merged_into_it(loaded: Schema) -> None
 
 
 def test_two_branches_that_went_on_from_one_version_are_a_fork(loaded: Schema) -> None:
-    put(EXPORT, orders("id", "note", "a", before=loaded))
+    put_schema(EXPORT, orders("id", "note", "a", before=loaded))
     commit("a")
     git("checkout", "-q", "main")
-    put(EXPORT, orders("id", "note", "b", before=loaded))
+    put_schema(EXPORT, orders("id", "note", "b", before=loaded))
     commit("b")
     (fault,) = history_faults("git:feature", "git:main")
     assert fault == f"both schemas are version {loaded.version + 1}, with different contents"
@@ -129,7 +125,7 @@ def test_two_branches_that_went_on_from_one_version_are_a_fork(loaded: Schema) -
 
 
 def test_a_file_made_anew_on_the_branch_does_not_come_from_the_base(loaded: Schema) -> None:
-    put(EXPORT, orders("id", "extra"))
+    put_schema(EXPORT, orders("id", "extra"))
     EXPORT.write_text(f"{EXPORT.read_text()}imported_version_hash: {loaded.imported_version_hash}\n")
     assert len(history_faults("git:main...")) == 1
     commit("anew")
@@ -138,5 +134,7 @@ def test_a_file_made_anew_on_the_branch_does_not_come_from_the_base(loaded: Sche
 
 def test_a_file_beside_the_repository_has_no_history_in_it(loaded: Schema, tmp_path_factory: pytest.TempPathFactory):
     elsewhere = tmp_path_factory.mktemp("elsewhere") / "head.yaml"
-    put(elsewhere, orders("id", "note", "a", before=replace(loaded, version_hash="other", previous_hashes=("old",))))
+    put_schema(
+        elsewhere, orders("id", "note", "a", before=replace(loaded, version_hash="other", previous_hashes=("old",)))
+    )
     assert len(history_faults("git:main:schemas/export/shop.schema.yaml", str(elsewhere))) == 1

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from schema_parts import put_schema
 
 from schemactl.flows.effective_schemas import read_effective
 from schemactl.flows.schemas import open_schemas
@@ -37,11 +38,6 @@ def schema_of(columns: dict[str, dict[str, object]], *, has_data: bool = False, 
 SEEN = {"x-normalizer": {"seen-data": True}}
 
 
-def put(path: Path, schema: Schema) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(dlt.write(schema, str(path)))
-
-
 @pytest.fixture
 def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """A folder whose export file holds the import file's columns and those that data brought."""
@@ -49,8 +45,8 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
     def begin(imported: dict, exported: dict, *, in_git: bool = True) -> None:
         first = schema_of(imported)
-        put(IMPORT, first)
-        put(EXPORT, bump(replace(schema_of(exported, has_data=True), version_hash=first.version_hash)))
+        put_schema(IMPORT, first)
+        put_schema(EXPORT, bump(replace(schema_of(exported, has_data=True), version_hash=first.version_hash)))
         if in_git:
             identity = ("-c", "user.name=x", "-c", "user.email=x@x", "-c", "commit.gpgsign=false")
             for call in (("init", "-q"), ("add", "-A"), (*identity, "commit", "-qm", "one")):
@@ -74,7 +70,7 @@ def columns() -> dict[str, dict[str, object]]:
 def test_what_data_brought_stays_and_what_is_stated_wins(start, in_git):
     brought = data(id="bigint", amount="bigint", tags="text")
     start({}, brought, in_git=in_git)
-    put(IMPORT, schema_of({"id": KEY, "amount": {"data_type": "double"}, "note": {"data_type": "text"}}))
+    put_schema(IMPORT, schema_of({"id": KEY, "amount": {"data_type": "double"}, "note": {"data_type": "text"}}))
     found = sync()
     assert (found.is_pending, found.dropped, found.open_questions) == (True, (), ())
     assert columns() == {
@@ -90,14 +86,14 @@ def test_what_data_brought_stays_and_what_is_stated_wins(start, in_git):
 @pytest.mark.parametrize("in_git", [True, False])
 def test_a_hint_that_is_taken_back_leaves_the_column_as_data_brought_it(start, in_git):
     start({"id": KEY}, {"id": {**KEY, "data_type": "bigint"}}, in_git=in_git)
-    put(IMPORT, schema_of({}))
+    put_schema(IMPORT, schema_of({}))
     assert sync().dropped == ()
     assert columns() == data(id="bigint")
 
 
 def test_a_stated_column_that_is_taken_back_is_dropped_after_a_question(start):
     start(data(coupon="text"), data(coupon="text", id="bigint"))
-    put(IMPORT, schema_of({}))
+    put_schema(IMPORT, schema_of({}))
     found = sync(agrees=False)
     assert (found.dropped, found.written) == (("payments.coupon",), ())
     assert "coupon" in EXPORT.read_text()
@@ -107,14 +103,14 @@ def test_a_stated_column_that_is_taken_back_is_dropped_after_a_question(start):
 
 def test_a_column_stated_by_hand_is_dropped_though_git_knows_nothing(start):
     start({"note": {"data_type": "text"}}, {"note": {"data_type": "text"}, **data(id="bigint")}, in_git=False)
-    put(IMPORT, schema_of({}))
+    put_schema(IMPORT, schema_of({}))
     assert sync().dropped == ("payments.note",)
     assert columns() == data(id="bigint")
 
 
 def test_a_stated_rename_takes_the_type_along(start):
     start({}, data(mail="text"))
-    put(IMPORT, schema_of({"email": {"x-renamed-from": "mail", "nullable": False}}))
+    put_schema(IMPORT, schema_of({"email": {"x-renamed-from": "mail", "nullable": False}}))
     assert sync().dropped == ()
     assert columns() == {"email": {"data_type": "text", "nullable": False, "x-renamed-from": "mail"}}
 
@@ -126,7 +122,7 @@ def renamed_from(name: str) -> dict[str, object]:
 def test_columns_that_swap_their_names_take_their_types_along(start):
     brought = data(net="bigint", gross="double", note="text")
     start({}, brought)
-    put(IMPORT, schema_of({"net": renamed_from("gross"), "gross": renamed_from("net")}))
+    put_schema(IMPORT, schema_of({"net": renamed_from("gross"), "gross": renamed_from("net")}))
 
     assert sync().dropped == ()
     assert [*columns().items()] == [
@@ -135,7 +131,7 @@ def test_columns_that_swap_their_names_take_their_types_along(start):
         ("note", brought["note"]),
     ]
     # What is taken over is not applied again.
-    put(IMPORT, schema_of({"net": {**renamed_from("gross"), "unique": True}, "gross": renamed_from("net")}))
+    put_schema(IMPORT, schema_of({"net": {**renamed_from("gross"), "unique": True}, "gross": renamed_from("net")}))
     sync()
     assert columns()["net"] == {**brought["gross"], **renamed_from("gross"), "unique": True}
 
@@ -143,7 +139,7 @@ def test_columns_that_swap_their_names_take_their_types_along(start):
 def test_a_chain_of_renames_takes_each_type_along(start):
     brought = data(first="bigint", second="text")
     start({}, brought)
-    put(IMPORT, schema_of({"second": renamed_from("first"), "third": renamed_from("second")}))
+    put_schema(IMPORT, schema_of({"second": renamed_from("first"), "third": renamed_from("second")}))
 
     assert sync().dropped == ()
     assert columns() == {
@@ -156,11 +152,11 @@ def test_tables_that_swap_their_names_take_their_columns_along(start):
     start({}, data(id="bigint"))
     exported = dlt.read(EXPORT.read_text(), str(EXPORT)).schema
     refunds = Table("refunds", {"reason": Column("reason", data(reason="text")["reason"])}, SEEN)
-    put(EXPORT, bump(exported.with_table(refunds)))
+    put_schema(EXPORT, bump(exported.with_table(refunds)))
     imported = new_schema("pay")
     for name, other in (("payments", "refunds"), ("refunds", "payments")):
         imported = imported.with_table(Table(name, {}, renamed_from(other)))
-    put(IMPORT, bump(imported))
+    put_schema(IMPORT, bump(imported))
 
     assert sync().dropped == ()
     schema = open_schemas(SchemasFolder.at(ROOT), "pay").schema
@@ -173,11 +169,11 @@ def test_nested_tables_of_data_stay_and_those_of_a_dropped_table_go(start):
     start({}, data(id="bigint"))
     exported = dlt.read(EXPORT.read_text(), str(EXPORT)).schema
     nested = Table("payments__lines", {"value": Column("value", data(value="text")["value"])}, {"parent": "payments"})
-    put(EXPORT, bump(exported.with_table(replace(nested, properties={**nested.properties, **SEEN}))))
-    put(IMPORT, schema_of({"id": KEY}))
+    put_schema(EXPORT, bump(exported.with_table(replace(nested, properties={**nested.properties, **SEEN}))))
+    put_schema(IMPORT, schema_of({"id": KEY}))
     assert sync().dropped == ()
     assert "payments__lines" in read_effective(SchemasFolder.at(ROOT), "pay").schema.tables
-    put(IMPORT, bump(new_schema("pay")))
+    put_schema(IMPORT, bump(new_schema("pay")))
     subprocess.run(("git", "add", "-A"), check=True)
     assert sync(agrees=False).dropped == ()  # nobody knows whether the import file ever stated the table
 
@@ -189,14 +185,16 @@ def test_nested_tables_of_data_follow_a_table_that_is_renamed(start, are_hinted)
     lines = Table("payments__lines", {"sku": Column("sku", data(sku="text")["sku"])}, {"parent": "payments", **SEEN})
     parts = Table("payments__lines__parts", {"n": Column("n", data(n="bigint")["n"])}, {"parent": lines.name, **SEEN})
     short = Table("pay_3b__x", {"n": Column("n", data(n="bigint")["n"])}, {"parent": "payments", **SEEN})
-    put(EXPORT, bump(replace(stored, tables={each.name: each for each in (parts, lines, short)} | dict(stored.tables))))
+    put_schema(
+        EXPORT, bump(replace(stored, tables={each.name: each for each in (parts, lines, short)} | dict(stored.tables)))
+    )
     first = schema_of({})
     renamed = replace(first.tables["payments"], name="sales")
     renamed = replace(renamed, properties={**renamed.properties, **renamed_from("payments")})
     tables = {name: table for name, table in first.tables.items() if name != "payments"} | {"sales": renamed}
     if are_hinted:
         tables["sales__lines"] = Table("sales__lines", {"sku": Column("sku", KEY)}, {"parent": "sales"})
-    put(IMPORT, bump(replace(first, tables=tables)))
+    put_schema(IMPORT, bump(replace(first, tables=tables)))
     found = sync()
     assert found.dropped == ()
     after = open_schemas(SchemasFolder.at(ROOT), "pay").schema
@@ -225,7 +223,7 @@ def test_nested_tables_of_data_follow_a_table_that_is_renamed(start, are_hinted)
 def test_what_only_data_can_say_is_left_to_data(start, change, question):
     start({}, data(id="bigint"))
     before = EXPORT.read_text()
-    put(IMPORT, schema_of({}, **change))
+    put_schema(IMPORT, schema_of({}, **change))
     found = sync()
     assert any(question in each for each in found.open_questions)
     assert (found.written, EXPORT.read_text()) == ((), before)
@@ -233,21 +231,21 @@ def test_what_only_data_can_say_is_left_to_data(start, change, question):
 
 def test_a_type_taken_back_is_left_to_data(start):
     start({"id": {"data_type": "text"}}, data(id="text"))
-    put(IMPORT, schema_of({"id": {"unique": True}}))
+    put_schema(IMPORT, schema_of({"id": {"unique": True}}))
     assert sync().open_questions == ("`payments.id` no longer declares a type",)
 
 
 def test_new_default_hints_hold_for_what_data_brought(start):
     start({}, data(id="bigint"))
     settings = {**new_schema("pay").settings, "default_hints": {"not_null": ["id"]}}
-    put(IMPORT, schema_of({}, settings=settings))
+    put_schema(IMPORT, schema_of({}, settings=settings))
     sync()
     assert columns() == {"id": {"data_type": "bigint", "nullable": False}}
 
 
 def test_a_check_writes_nothing(start):
     start({}, data(id="bigint"))
-    put(IMPORT, schema_of({"id": KEY}))
+    put_schema(IMPORT, schema_of({"id": KEY}))
     before = EXPORT.read_text()
     assert sync(check=True).is_pending
     assert EXPORT.read_text() == before
@@ -258,7 +256,7 @@ def test_a_column_whose_name_was_too_long_is_the_one_that_the_import_file_states
     brought = {"data_type": "text", "nullable": True, "x-renamed-from": long}
     for in_git in (True, False):
         start({long: {"unique": True}}, {short: {**brought, "unique": True}, **data(id="bigint")}, in_git=in_git)
-        put(IMPORT, schema_of({long: {"unique": True, "description": "as the source calls it"}}))
+        put_schema(IMPORT, schema_of({long: {"unique": True, "description": "as the source calls it"}}))
         assert sync().dropped == ()
         assert columns()[short] == {**brought, "unique": True, "description": "as the source calls it"}
         assert [*columns()] == [short, "id"]
@@ -266,7 +264,7 @@ def test_a_column_whose_name_was_too_long_is_the_one_that_the_import_file_states
 
 def test_a_rename_that_is_taken_back_is_no_name_that_was_too_long(start):
     start({"mail": {"x-renamed-from": "email"}}, {"mail": {"data_type": "text", "x-renamed-from": "email"}})
-    put(IMPORT, schema_of({"email": {"data_type": "text"}}))
+    put_schema(IMPORT, schema_of({"email": {"data_type": "text"}}))
     sync()
     assert columns()["email"] == {"data_type": "text"}
 
@@ -275,7 +273,7 @@ def test_hints_by_path_hold_for_the_columns_that_lineage_names(start):
     start({}, data(id="bigint", order_id="bigint"))
     lineage = {"id": {"$.id": ("bigint",)}, "order_id": {"$.order.id": ("bigint",)}}
     EXPORT.with_name("pay.lineage.json").write_text(to_json(Lineage({"payments": TableLineage(("$",), lineage)})))
-    put(
+    put_schema(
         IMPORT, schema_of({}, settings={**new_schema("pay").settings, "default_hints": {"unique": ["path:$.order.id"]}})
     )
     assert not sync().open_questions
