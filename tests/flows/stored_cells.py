@@ -7,7 +7,7 @@ values on purpose, and so the comparison allows it:
 - a column of timestamps or dates takes numbers as seconds since 1970; points in time have microseconds,
 - -0.0 is 0 except in a double column,
 - a decimal has the digits that spell a double,
-- a JSON column takes a text as the document that it spells, and ``null`` as no value,
+- a JSON column takes a text as the document that it spells, with numbers beyond 64 bits as doubles,
 - a text column that was of another type before has that type's spelling.
 """
 
@@ -22,6 +22,8 @@ from datetime import UTC, date, datetime, time
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import Any, Final
+
+import orjson
 
 from schemactl.flows.target import find_destination
 from schemactl.schema.types import DataType, Table
@@ -202,7 +204,7 @@ def _time_of(value: Any) -> time | None:
 
 def _document(text: str) -> Any:
     with suppress(ValueError):
-        return json.loads(text)
+        return orjson.loads(text)
     return ...
 
 

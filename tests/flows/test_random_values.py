@@ -89,8 +89,8 @@ UNGROWN_TYPES: Final = (
 """Types whose columns need a migration, without ``promote``, before they hold longer values."""
 
 
-def load_all(shop: Shop, to: str, columns: dict[str, list[DrawnColumn]], **options: Any) -> None:
-    """Load the values of columns; the first load declares their types."""
+def load_all(shop: Shop, to: str, columns: dict[str, list[DrawnColumn]], **options: Any) -> bool:
+    """Load the values of columns; the first load declares their types. Return whether no load was stopped."""
     declared = [
         parse_column(f"{table}.c{number}:{column.type_words}")
         for table, table_columns in columns.items()
@@ -109,7 +109,9 @@ def load_all(shop: Shop, to: str, columns: dict[str, list[DrawnColumn]], **optio
         documents = [root | {"items": [item]} for root, item in zip(*rows.values(), strict=True)]
         hints = {"hints": Hints(columns=tuple(declared))} if load == 0 else {}
         report = shop.load(shop.write(f"{load}.jsonl", *documents), to=to, **hints, **options)
-        assert report.unfit == ()
+        if report.unfit:
+            return False
+    return True
 
 
 def row_id(load: int, row: int) -> int:
@@ -129,7 +131,8 @@ def test_all_values_survive_loads_that_widen_columns(
     for example in range(1 if kind_of(any_destination) == "spark" else EXAMPLES):  # a catalog has one schema here
         columns = draw_columns(any_destination, example, 3, has_sizes=True)
         to = f"{any_destination}_{example}" if "dataset=" in any_destination else any_destination
-        load_all(new_shop(shop, monkeypatch, example), to, columns, contract=f"data_type={CONTRACTS[example % 2]}")
+        contract = f"data_type={CONTRACTS[example % 2]}"
+        assert load_all(new_shop(shop, monkeypatch, example), to, columns, contract=contract), (to, example)
 
         for table, table_columns in columns.items():
             stored = read_rows(to, table)
@@ -160,7 +163,8 @@ def test_all_values_survive_folds_or_refuse_them(
     for example in range(1 if kind_of(any_destination) == "spark" else EXAMPLES):  # a catalog has one schema here
         columns = draw_columns(any_destination, example, 2, has_sizes=False)
         to = f"{any_destination}_{example}" if "dataset=" in any_destination else any_destination
-        load_all(new_shop(shop, monkeypatch, example), to, columns)
+        if not load_all(new_shop(shop, monkeypatch, example), to, columns):
+            continue  # without `promote`, a number that neither a column nor its variant has room for stops a load
         for table, table_columns in columns.items():
             for number in range(len(table_columns)):
                 check_fold(f"parquet:{to}" if to == "warehouse" else to, table, f"c{number}")
