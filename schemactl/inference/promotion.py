@@ -260,7 +260,10 @@ class Promoter:
         return finding, None if wider is None else leaf_of_full(wider) if wider != narrow else changed.leaf
 
     def _types_at(self, paths: Iterable[Path]) -> dict[FullType, list[TakenClass]]:
-        """Return the types of the values at some paths, with their classes, in order of the data."""
+        """Return the types of the values at some paths, with their classes, integers first.
+
+        A double takes no integers past 2^53, so fractions must not decide before the integers beside them.
+        """
         classes_by_type: dict[FullType, list[TakenClass]] = {}
         for path in paths:
             properties = self.evidence.declared.get(path)
@@ -272,7 +275,7 @@ class Promoter:
             for name in self.evidence.paths.get(path, {}):
                 if name != NULL:
                     classes_by_type.setdefault(_type_of_class(name), []).append((path, name))
-        return classes_by_type
+        return dict(sorted(classes_by_type.items(), key=lambda of: of[0].data_type not in _INTEGERS))
 
     def _count_field(self, changed: ChangedField, wider: FullType) -> StoredValues:
         """Count the stored values of a field that would not survive a type."""
@@ -507,12 +510,17 @@ def _type_of_class(class_name: str) -> FullType:
 
 def _is_written(value: DataType, field_type: DataType) -> bool:
     """Return whether loads write values of a type into fields of another type: they read no texts."""
-    if value is field_type or (value, field_type) == (DataType.DATE, DataType.TIMESTAMP):
-        return True
-    return value in _NUMBERS and field_type in _NUMBERS
+    return value is field_type or field_type in _WRITTEN_INTO.get(value, ())
 
 
-_NUMBERS: Final = frozenset((DataType.BIGINT, DataType.DOUBLE, DataType.DECIMAL, DataType.WEI))
+_INTEGERS: Final = (DataType.BIGINT, DataType.WEI)
+_WRITTEN_INTO: Final[Mapping[DataType, tuple[DataType, ...]]] = {
+    DataType.BIGINT: (DataType.DOUBLE, DataType.DECIMAL, DataType.WEI),
+    DataType.WEI: (DataType.DOUBLE, DataType.DECIMAL),
+    DataType.DOUBLE: (DataType.DECIMAL, DataType.WEI),
+    DataType.DECIMAL: (DataType.WEI,),
+    DataType.DATE: (DataType.TIMESTAMP,),
+}
 
 
 def _survival(values: int, rows: int | None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Iterable
 from contextlib import nullcontext
 from dataclasses import replace
@@ -16,7 +17,7 @@ import pyarrow.parquet
 import pytest
 from deltalake import DeltaTable
 from loading_shop import LOCAL, Shop
-from test_promotion_loads import PROMOTE, findings, stored_table
+from test_promotion_loads import PROMOTE, findings, number_of, stored_table
 
 from schemactl.destinations.iceberg.address import open_catalog, read_address
 from schemactl.errors import DestinationError
@@ -151,6 +152,16 @@ def test_values_that_no_type_holds_are_refused_as_without_promotion(
     assert schema_type("a") == "struct<score:bigint>"
 
 
+def test_a_list_that_becomes_json_is_refused_as_without_promotion(shop: Shop, typed_destination: str) -> None:
+    to = typed_destination
+    load(shop, to, {"xs": [1]})
+
+    with pytest.raises(DestinationError):
+        load(shop, to, {"xs": ["abc"]})
+
+    assert stored(to, "xs") == [[1]]
+
+
 def test_other_contracts_do_not_widen_fields(shop: Shop, typed_destination: str) -> None:
     to = typed_destination
     load(shop, to, {"a": {"score": 1}}, contract="evolve")
@@ -238,6 +249,37 @@ def test_values_of_maps_become_wider(shop: Shop, typed_destination: str) -> None
 
     assert (finding.field, finding.after, schema_type("m")) == ("[]", "double", "map<string,double>")
     assert in_order(map(dict, stored(to, "m"))) == in_order([{"eur": 1.5}, {"eur": 1.0, "usd": None}])
+
+
+ODD_INTEGERS = [0, 1, -1, 127, 2**31, 2**53 - 1, 2**53, 2**53 + 1, -(2**53) - 1, 2**63 - 1, -(2**63)]
+ODD_NUMBERS = [*ODD_INTEGERS, 0.1, 1.5, -7.25, 2.0**53, 1.23456789012345]
+SMALL_NUMBERS = [0, 1, -3, 0.5, 2.25]
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_random_numbers_in_fields_come_back_as_they_were(shop: Shop, typed_destination: str, seed: int) -> None:
+    to, chance = typed_destination, random.Random(f"{typed_destination} {seed}")
+    names = [f"c{number}" for number in range(6)]
+    batches = [
+        [{name: {"n": chance.choice(pool), "xs": [chance.choice(pool)]} for name in names} for _ in range(2)]
+        for pool in (ODD_INTEGERS, ODD_NUMBERS, SMALL_NUMBERS)
+    ]
+    is_refused = []
+
+    for batch in batches:
+        try:
+            report = load(shop, to, *batch)
+            assert report.rows_loaded == len(batch), report.unfit
+        except DestinationError:
+            is_refused.append(batch)
+
+    loaded = [document for batch in batches if batch not in is_refused for document in batch]
+    assert len(loaded) >= 4
+    for name in names:
+        values = stored(to, name)
+        for numbers in (lambda value: [value["n"]], lambda value: value["xs"]):
+            originals = sorted(number_of(number) for document in loaded for number in numbers(document[name]))
+            assert sorted(number_of(number) for value in values for number in numbers(value)) == originals
 
 
 def test_without_the_normalizer_fields_are_columns_and_become_wider(shop: Shop, tmp_path: Path) -> None:

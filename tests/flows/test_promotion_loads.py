@@ -211,6 +211,21 @@ def test_a_column_that_the_first_load_declares_is_not_counted(shop: Shop, any_de
     assert sorted(map(bytes, stored(any_destination, "x", "orders__lines"))) == [b"0=\x0b_", b"0=\x0b_00"]
 
 
+@pytest.mark.parametrize("is_repeated", [False, True])
+def test_a_size_that_a_hint_sets_grows_and_stays_in_the_destination(
+    shop: Shop, tmp_path: Path, *, is_repeated: bool
+) -> None:
+    to = f"duckdb:///{tmp_path}/made.duckdb"
+    hints = Hints(columns=(parse_column("x:decimal(10,2)"), parse_column("y:timestamp(3)")))
+    later = hints if is_repeated else Hints()
+
+    for x, y, own in ((1.25, "03:04:05.123Z", hints), (1.2567, "03:04:05.123456Z", later), (7, "03:04:05Z", later)):
+        shop.load(shop.write("a.jsonl", {"x": x, "y": f"2024-01-02T{y}"}), to=to, contract=PROMOTE, hints=own)
+
+    assert stored(to, "x") == [Decimal("1.25"), Decimal("1.2567"), 7]
+    assert [value.microsecond for value in stored(to, "y")] == [0, 123_000, 123_456]
+
+
 def test_a_column_that_only_the_schema_widened_becomes_wider_with_the_next_load(
     shop: Shop, any_destination: str
 ) -> None:

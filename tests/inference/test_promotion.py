@@ -278,6 +278,45 @@ def test_text_holds_what_no_other_type_does_if_that_is_allowed() -> None:
     assert types_of(resolution) == {"x": "double", "y": "text", "z": "bigint", "z__a": "bigint"}
 
 
+@pytest.mark.parametrize(
+    ("hinted", "value", "wider"),
+    [
+        ({"data_type": "timestamp", "precision": 3, "timezone": False}, "2024-01-02T03:04:05.123456Z",
+         "timestamp without time zone"),
+        ({"data_type": "time", "precision": 3}, "03:04:05.123456", "time"),
+        ({"data_type": "bigint", "precision": 16}, 70_000, "bigint(32)"),
+        ({"data_type": "decimal", "precision": 6, "scale": 2}, 1.2567, "decimal(38, 9)"),
+        ({"data_type": "text", "precision": 3}, "abcde", "text(5)"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("is_frozen", [False, True])
+def test_hints_of_sizes_grow_unless_the_column_has_a_contract_of_its_own(
+    hinted: dict[str, Any], value: Any, wider: str, is_frozen: bool
+) -> None:
+    own = {PROMOTION_HINT: "evolve", "description": "a hint"} if is_frozen else {"description": "a hint"}
+
+    resolution, promotions = promoted(schema_of(x={**hinted, **own}), [{"x": value}])
+
+    properties = resolution.schema.tables["t"].columns["x"].properties
+    assert properties["description"] == "a hint"
+    if is_frozen:
+        assert promotions.findings == ()
+    else:
+        assert str(full_type(properties)) == wider
+
+
+@pytest.mark.parametrize("mode", ["freeze", "discard_row", "discard_value"])
+def test_a_frozen_data_type_promotes_nothing(mode: str) -> None:
+    schema = schema_of(x={"data_type": "decimal", "precision": 6, "scale": 2})
+    table = schema.tables["t"]
+    frozen = replace(table, properties={**table.properties, "schema_contract": {"data_type": mode}})
+
+    resolution, promotions = promoted(schema.with_table(frozen), [{"x": 1.2567}])
+
+    assert str(full_type(resolution.schema.tables["t"].columns["x"].properties)) == "decimal(6, 2)"
+    assert promotions.findings == ()
+
+
 def nested_schema_of(spark_type: str, mode: str = "promote") -> Schema:
     schema = schema_of(mode, x={"data_type": "json", "x-spark-type": spark_type})
     module = {"module": "schemactl.normalization.normalizers.nested"}
@@ -288,6 +327,8 @@ def nested_schema_of(spark_type: str, mode: str = "promote") -> Schema:
     ("stored", "value", "wider", "reason"),
     [
         ("struct<a:bigint>", {"a": 1.5}, "struct<a:double>", "the value survives"),
+        ("struct<a:bigint>", {"a": 2.0}, "struct<a:double>", "the value survives"),
+        ("struct<a:bigint>", {"a": 2.0**53}, "struct<a:double>", "the value survives"),
         ("struct<a:bigint>", {"a": 2**63}, "struct<a:decimal(38,0)>", "the value survives"),
         ("struct<a:double>", {"a": 2**53}, "struct<a:double>", ""),
         (
@@ -299,6 +340,7 @@ def nested_schema_of(spark_type: str, mode: str = "promote") -> Schema:
         ("struct<a:decimal(10,2)>", {"a": 1.25}, "struct<a:decimal(10,2)>", ""),
         ("struct<a:decimal(10,2)>", {"a": 7}, "struct<a:decimal(10,2)>", ""),
         ("struct<a:decimal(10,2)>", {"a": 1.2567}, "struct<a:decimal(38,9)>", "the value survives"),
+        ("array<bigint>", [0.5, 2**53 + 1, 1], "array<decimal(38,9)>", "all 3 values survive"),
         ("array<bigint>", [1, 2**53 + 1, 0.5], "array<decimal(38,9)>", "all 3 values survive"),
         ("array<struct<n:bigint>>", [{"n": 0.5}, {"m": 1}], "array<struct<n:double,m:bigint>>", "the value survives"),
         ("map<string,bigint>", {"a": 1, "b": 0.5}, "map<string,double>", "all 2 values survive"),
