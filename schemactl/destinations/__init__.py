@@ -335,7 +335,7 @@ class MigrationSession(ABC):
         """Return the tables as they are now; empty for a dataset that does not exist.
 
         Args:
-            tables: the names of the tables that matter: others may be left out. None for all tables.
+            tables: the names of the tables to read; other tables may be left out. None for all tables.
         """
 
     @abstractmethod

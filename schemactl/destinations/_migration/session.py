@@ -75,7 +75,7 @@ class SqlMigration(Ledger, Generic[D]):
 
     @abstractmethod
     def read_tables(self, names: Collection[str] | None = None) -> Catalogue:
-        """Return the catalog of a dataset that has tables; others than ``names`` may be left out, None for all."""
+        """Return the catalog of a dataset that has tables; with ``names``, other tables may be left out."""
 
     def sampled(self, table: str, relation: Relation, share: float) -> str | None:  # noqa: ARG002 - overrides use it
         """Return the query of a share (0 to 1) of a table's rows; None if the engine has no sample of it."""

@@ -198,7 +198,7 @@ def read_queries(url: str) -> tuple[StoredQuery, ...]:
 def read_dataset(
     session: PostgresSession, dataset: str, names: Collection[str] | None = None, versions: str | None = None
 ) -> Catalogue:
-    """Return the tables of a dataset, or those with some names; see ``catalogue_of`` for ``versions``."""
+    """Return all tables of a dataset, or the tables with some names; see ``catalogue_of`` for ``versions``."""
     chosen = None if names is None else sorted(names)
     columns, keys = session.query_all_as_user((_COLUMNS, _KEYS), dataset, chosen, chosen)
     rows = (
