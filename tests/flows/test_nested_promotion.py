@@ -17,7 +17,8 @@ import pyarrow.parquet
 import pytest
 from deltalake import DeltaTable
 from loading_shop import LOCAL, Shop
-from test_promotion_loads import PROMOTE, findings, number_of, stored_table
+from stored_cells import number_of
+from test_promotion_loads import PROMOTE, findings, stored_table
 
 from schemactl.destinations.iceberg.address import open_catalog, read_address
 from schemactl.errors import DestinationError
