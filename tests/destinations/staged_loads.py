@@ -139,3 +139,15 @@ def ledger_files(destination: Loader, url: str, schema_name: str = "shop") -> di
     """Return the files that the destination's ledger has, by path, as their last load has found them."""
     entries = sorted(destination.read_ledger(url, schema_name), key=lambda entry: entry.order)
     return {entry.file.path: entry.file for entry in entries}
+
+
+IN_THE_WAY: dict[str, tuple[list[str], str, dict[str, Any]]] = {
+    "a view": (["create view sales.orders as select 1 as id"], "is a view", {}),
+    "a table of somebody else": (["create table sales.orders (id bigint)", "insert into sales.orders values (1)"],
+        "was not created by dlt or schemactl", {}),
+    "a column without values": (["create table sales.orders (_dlt_id varchar, _dlt_load_id varchar)",
+                                 "insert into sales.orders values ('a', 'b')"],
+        "has rows, so the required column `needed` cannot be added",
+        {"needed": {"data_type": "bigint", "nullable": False}}),
+}  # fmt: skip
+"""Statements that make what a load of `sales.orders` meets, what it says, and the columns that it brings."""

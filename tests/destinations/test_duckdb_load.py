@@ -21,7 +21,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from staged_loads import line, lines, order, order_and_lines, orders, package, quiet, shop
+from staged_loads import IN_THE_WAY, line, lines, order, order_and_lines, orders, package, quiet, shop
 
 from schemactl.destinations import duckdb as destination
 from schemactl.errors import DestinationError, InputError
@@ -203,20 +203,9 @@ def test_nested_rows_follow_their_parents_where_there_is_no_root_key(path: Path,
     assert ask(path, "select _dlt_id from orders__lines__tags order by 1") == [("t1.5",), ("t2",)]
 
 
-REFUSED = {
-    "a view": (["create view sales.orders as select 1 as id"], "is a view", {}),
-    "a table of somebody else": (["create table sales.orders (id bigint)", "insert into sales.orders values (1)"],
-        "was not created by dlt or schemactl", {}),
-    "a column without values": (["create table sales.orders (_dlt_id varchar, _dlt_load_id varchar)",
-                                 "insert into sales.orders values ('a', 'b')"],
-        "has rows, so the required column `needed` cannot be added",
-        {"needed": {"data_type": "bigint", "nullable": False}}),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("case", REFUSED)
+@pytest.mark.parametrize("case", IN_THE_WAY)
 def test_what_is_in_the_way_is_reported_before_and_nothing_is_written(case: str, path: Path, tmp_path: Path) -> None:
-    statements, message, columns = REFUSED[case]
+    statements, message, columns = IN_THE_WAY[case]
     make(path, "create schema sales", *statements)
     before = ask(path, "select * from orders")
     made = package(tmp_path, shop(orders(columns)), "1", {"orders": [order(1, needed=1)]})

@@ -21,7 +21,7 @@ import psycopg
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from staged_loads import lines, order, order_and_lines, orders, package, quiet, shop
+from staged_loads import IN_THE_WAY, lines, order, order_and_lines, orders, package, quiet, shop
 
 from schemactl.destinations import postgresql as destination
 from schemactl.errors import DestinationError, InputError
@@ -211,20 +211,7 @@ RELATIONS = """
 """Tables, views and sequences of the dataset, with the number of their columns."""
 
 REFUSED = {
-    "a view": (["create view sales.orders as select 1 as id"], "is a view", {}),
-    "a table of somebody else": (
-        ["create table sales.orders (id bigint)", "insert into sales.orders values (1)"],
-        "was not created by dlt or schemactl",
-        {},
-    ),
-    "a column without values": (
-        [
-            "create table sales.orders (_dlt_id varchar, _dlt_load_id varchar)",
-            "insert into sales.orders values ('a', 'b')",
-        ],
-        "has rows, so the required column `needed` cannot be added",
-        {"needed": {"data_type": "bigint", "nullable": False}},
-    ),
+    **IN_THE_WAY,
     "a column that the load lacks": (["create table sales.orders (more int not null)"], 'column "more"', {}),
     "a condition": (["create table sales.orders (id bigint check (id > 1))"], "violates check constraint", {}),
     "a computed column": (["create table sales.orders (id bigint generated always as (1) stored)"], "generated", {}),

@@ -8,6 +8,7 @@ from functools import cache, partial
 from typing import Any, Final
 
 import pytest
+from damages import damaged
 from features import FEATURES, formats
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -129,30 +130,6 @@ def seeds(name: str) -> tuple[str, ...]:
     return tuple(texts)
 
 
-@st.composite
-def damaged(draw: st.DrawFn, name: str) -> str:
-    text = draw(st.sampled_from(seeds(name)))
-    for _ in range(draw(st.integers(1, 2))):
-        start = draw(st.integers(0, len(text)))
-        end = min(len(text), start + draw(st.integers(0, 40)))
-        lines = text.splitlines(keepends=True) or [""]
-        line, other = (draw(st.integers(0, len(lines) - 1)) for _ in range(2))
-        match draw(st.sampled_from(["cut", "drop", "insert", "repeat", "drop line", "repeat line"])):
-            case "cut":
-                text = text[:start]
-            case "drop":
-                text = text[:start] + text[end:]
-            case "insert":
-                text = text[:start] + draw(st.sampled_from(PIECES)) * draw(st.sampled_from([1, 2, 300])) + text[start:]
-            case "repeat":
-                text = text[:end] + text[start:]
-            case "drop line":
-                text = "".join([*lines[:line], *lines[line + 1 :]])
-            case "repeat line":
-                text = "".join([*lines[:line], lines[other], *lines[line:]])
-    return text
-
-
 def read_within_limit(name: str, text: str) -> None:
     """Read a text; an ``InputError`` is an answer, any other error is a fault."""
     too_slow = partial(AssertionError, f"reading takes more than {PROCESSOR_SECONDS} seconds")
@@ -164,7 +141,7 @@ def read_within_limit(name: str, text: str) -> None:
 @given(data=st.data())
 @settings(max_examples=40)
 def test_reading_a_damaged_file_ends(name: str, data: st.DataObject) -> None:
-    read_within_limit(name, data.draw(damaged(name)))
+    read_within_limit(name, data.draw(damaged(seeds(name), PIECES)))
 
 
 @pytest.mark.parametrize("name", sorted(FOREIGN))

@@ -6,10 +6,10 @@ import re
 from typing import Any
 
 import pytest
+from damages import damaged
 from fixture_documents import inferred
 from growth import LINEAR, growth
 from hypothesis import given, settings
-from hypothesis import strategies as st
 from pydbml import PyDBML
 from pyparsing import ParserElement
 from test_round_trips import schemas
@@ -365,30 +365,7 @@ Note sticky { 'x' }
 PIECES = [*"{}[](),.:;'`~<>-#\n ", '"', "'''", "//", "/*", "*/", "pk", "note", "Table q {", "}\n", "x int\n", "[pk]"]
 
 
-@st.composite
-def damaged(draw: st.DrawFn) -> str:
-    """Return one of the seeds after it was cut, or pieces of it were dropped, moved or replaced."""
-    text = draw(st.sampled_from(SEEDS))
-    for _ in range(draw(st.integers(0, 2))):
-        start = draw(st.integers(0, len(text)))
-        end = min(len(text), start + draw(st.integers(0, 12)))
-        lines = text.splitlines(keepends=True) or [""]
-        first, second = (draw(st.integers(0, len(lines) - 1)) for _ in range(2))
-        match draw(st.sampled_from(["cut", "drop", "insert", "drop line", "repeat line"])):
-            case "cut":
-                text = text[:start]
-            case "drop":
-                text = text[:start] + text[end:]
-            case "insert":
-                text = text[:start] + draw(st.sampled_from(PIECES)) + text[end:]
-            case "drop line":
-                text = "".join([*lines[:first], *lines[first + 1 :]])
-            case "repeat line":
-                text = "".join([*lines[:first], lines[second], *lines[first:]])
-    return text
-
-
-@given(damaged())
+@given(damaged(SEEDS, PIECES, least=0, longest=12))
 @settings(max_examples=100)
 def test_damaged_files_that_pydbml_reads_have_the_same_tables(text: str):
     try:
