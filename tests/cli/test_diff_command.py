@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from command_schemas import check_document
+from git_commands import commit, git
 
 from schemactl.cli.app import run
 from schemactl.formats import dlt
@@ -47,16 +47,6 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write(tmp_path / "base.yaml", BASE)
     write(tmp_path / "head.yaml", HEAD)
     return tmp_path
-
-
-def git(*args: str) -> None:
-    name = ("-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false")
-    subprocess.run(("git", *name, *args), check=True, capture_output=True)
-
-
-def commit(message: str) -> None:
-    git("add", "-A")
-    git("commit", "-qm", message)
 
 
 def document(*args: str, capsys: pytest.CaptureFixture[str]) -> dict[str, object]:

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 from bounds import interrupted_after
+from git_commands import commit, git
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from platforms import needs_posix
@@ -26,7 +27,7 @@ from schemactl.errors import InputError
 from schemactl.formats import dlt
 from schemactl.memory import memory_limit
 from schemactl.store.text import read_text
-from tests.cli.test_diff_command import BASE, HEAD, commit, git, write
+from tests.cli.test_diff_command import BASE, HEAD, write
 
 REPOSITORY = Path(__file__).parents[2]
 SCHEMA = "schemas/export/shop.schema.yaml"

@@ -8,10 +8,11 @@ from itertools import product
 from pathlib import Path
 
 import pytest
+from git_commands import commit, git
 from platforms import needs_posix
 
 from schemactl.cli.app import run
-from tests.cli.test_diff_command import BASE, HEAD, commit, git, write
+from tests.cli.test_diff_command import BASE, HEAD, write
 
 SCHEMA = "schemas/export/shop.schema.yaml"
 GONE = "column `note` was removed from `orders`"

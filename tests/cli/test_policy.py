@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 from command_schemas import check_document
+from git_commands import commit, git
 
 from schemactl.cli.app import run
 from schemactl.render.reviews import OUTPUTS
-from tests.cli.test_diff_command import BASE, HEAD, commit, git, write
+from tests.cli.test_diff_command import BASE, HEAD, write
 
 SCHEMA = "schemas/export/shop.schema.yaml"
 GONE = "column `note` was removed from `orders`"

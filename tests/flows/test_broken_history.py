@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
 import pytest
+from git_commands import commit, git
 from schema_parts import put_schema
 
 from schemactl.flows.diff import DiffRequest, diff_schemas
@@ -29,16 +29,6 @@ def orders(*columns: str, before: Schema | None = None) -> Schema:
     """Return a schema of text columns, a later version of ``before``."""
     table = Table("orders", {name: Column(name, {"data_type": "text", "nullable": True}) for name in columns}, SEEN)
     return bump((before or new_schema("shop")).with_table(table))
-
-
-def git(*words: str) -> None:
-    settings = ("-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false")
-    subprocess.run(("git", *settings, *words), check=True, capture_output=True)
-
-
-def commit(message: str) -> None:
-    git("add", "-A")
-    git("commit", "-qm", message)
 
 
 def edit_and_sync(column: str) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import io
 import sqlite3
-import subprocess
 import sys
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from git_commands import git
 
 from schemactl.destinations import DESTINATIONS
 from schemactl.errors import InputError
@@ -96,11 +96,6 @@ def test_standard_input_that_is_no_text_is_reported_with_its_place(folder, monke
     with pytest.raises(InputError, match="not UTF-8") as caught:
         find_schemas("-", folder)
     assert str(caught.value.at) == "<stdin>:2:2"
-
-
-def git(*arguments: str) -> None:
-    identity = ("-c", "user.name=x", "-c", "user.email=x@x", "-c", "commit.gpgsign=false")
-    subprocess.run(("git", *identity, *arguments), check=True, capture_output=True)
 
 
 @pytest.fixture
