@@ -101,8 +101,8 @@ def survives(value: Any, cell: Any, data_type: DataType, first_type: DataType) -
 def _is_text_of(value: Any, cell: str, first_type: DataType) -> bool:
     if cell == value or (not isinstance(value, str) and cell in (str(value), repr(value))):
         return True
-    if isinstance(value, dict | list):
-        return is_same_json(value, json.loads(cell))
+    if isinstance(value, dict | list) or first_type is DataType.JSON:  # lakes store JSON as text
+        return survives(value, cell, DataType.JSON, first_type)
     earlier_types = _EARLIER_TYPES.get(first_type, (first_type,))
     return any(_survives_in_text(value, cell, earlier_type) for earlier_type in earlier_types)
 
