@@ -203,6 +203,19 @@ def test_after_a_kill_readers_of_ours_see_what_the_journal_says(tmp_path: Path) 
     assert states == {(1, False), (2, True)}
 
 
+def test_files_that_a_killed_command_was_writing_are_removed(tmp_path: Path, put: Callable[..., None]) -> None:
+    put(shop(orders()), "1", {"orders": [order(1)]})
+    folders = [tmp_path / "warehouse" / name for name in (".", "_dlt_loads", "_schemactl_migrations", "orders")]
+    for folder in folders:
+        folder.mkdir(exist_ok=True)
+        (folder / ".schemactl-6a74777f0087a385.tmp").write_text("{")
+
+    put(shop(orders()), "2", {"orders": [order(2)]})
+
+    # A command writes no such file to the folder of a table, so one there is of another program.
+    assert [path.parent for path in (tmp_path / "warehouse").rglob("*.tmp")] == [tmp_path / "warehouse" / "orders"]
+
+
 def test_nested_rows_get_their_place_before_those_that_they_are_nested_in(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

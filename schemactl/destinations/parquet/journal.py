@@ -19,10 +19,11 @@ from pathlib import Path
 from typing import Final
 
 from schemactl.destinations._bookkeeping import is_bookkeeping
+from schemactl.destinations._catalogue import OURS
 from schemactl.destinations._folder import is_link, is_plain_name, link_error, read_text, refuse_links, remove_folder
 from schemactl.destinations._journal import Moves, journal_error, journal_text, read_journal
 from schemactl.errors import CommandWarning, DestinationError, InputError
-from schemactl.store.text import replace_file
+from schemactl.store.text import remove_leftovers, replace_file
 
 FOLDER: Final = ".schemactl-load"
 """The folder in the dataset in which a load is gathered."""
@@ -166,12 +167,18 @@ def write_text(folder: Path, path: Path, text: str) -> None:
 
 
 def recover(dataset: Path) -> None:
-    """Finish or forget a killed load, and warn of it; call it while no other load can write.
+    """Finish or forget a killed load, and warn of it; remove what killed commands were writing to the bookkeeping.
+
+    Call it while no other load can write.
 
     Raises:
         OSError: a file cannot be moved or removed.
         DestinationError: the journal cannot be read, is not one that a load writes, or files that it lists are gone.
     """
+    for folder in (dataset, *folders_in(dataset)):
+        is_ours = folder == dataset or is_bookkeeping(folder.name) or folder.name.startswith(OURS)
+        if is_ours and not is_link(folder):
+            remove_leftovers(folder)
     journal = find_journal(dataset)
     if journal is None:
         remove_folder(dataset, dataset / FOLDER)
