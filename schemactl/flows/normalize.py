@@ -20,7 +20,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from schemactl.destinations import MigrationSession, find_address, folder_of
+from schemactl.destinations import MigrationSession, find_address, folder_of, is_migrator
 from schemactl.engine.written_files import without_written_files
 from schemactl.errors import DestinationError, InputError, Location, Problem
 from schemactl.flows.backlog import LoadLimits, cut_backlog, keep_inputs
@@ -38,12 +38,12 @@ from schemactl.flows.loaded_files import (
     remember,
 )
 from schemactl.flows.migrate.ledger_schemas import check_swaps, with_lost
-from schemactl.flows.promotion import PromotionOptions, StoredColumns, ValuesDoNotSurvive
+from schemactl.flows.promotion import LOAD_SECONDS, PromotionOptions, StoredColumns, ValuesDoNotSurvive
 from schemactl.flows.rejects import rejects_table
 from schemactl.flows.request import InferRequest
 from schemactl.flows.root_tables import TableData, TableInput, inputs_by_table, warn_of_unlike
 from schemactl.flows.schemas import Opened, open_schemas, put_back
-from schemactl.flows.target import LoadTarget, loadable
+from schemactl.flows.target import LoadTarget, MigrationTarget, loadable
 from schemactl.inference.advice import suggest_sync
 from schemactl.inference.evidence import Evidence, merge
 from schemactl.inference.fitting import without_long_names
@@ -53,12 +53,14 @@ from schemactl.inference.report import ViolationFinding
 from schemactl.inference.sample import parse_sample
 from schemactl.inference.source_names import OTHER_TABLE, root_table
 from schemactl.inference.values import DECLARED
+from schemactl.migration.records import Patience
 from schemactl.normalization.overwrites import find_certain_overwrites
 from schemactl.normalization.package import (
     INPUTS_TABLE,
     ConcurrentLoadError,
     LoadedInput,
     LoadPackage,
+    PastLoads,
     RejectsEdit,
     StagedTable,
 )
@@ -315,6 +317,7 @@ def prepare(request: NormalizeRequest) -> Call | NormalizeReport:
     target = loadable(request.to)
     past = target.destination.read_past_loads(target.url, inference.name)
     if load_id in past.load_ids:
+        _finish_interrupted(past, target, inference.name)
         return NormalizeReport(inference.name, load_id, target.shown, Outcome.LOADED_BEFORE)
     destination_schema = with_lost(before, target)
     limit = target.max_identifier_length
@@ -328,15 +331,27 @@ def prepare(request: NormalizeRequest) -> Call | NormalizeReport:
     load = LoadTime(load_id, datetime.now(UTC), request.replay.origins if request.replay else {})
     stored_columns = StoredColumns(target, inference.name, request.promotion)
     call = Call(request, folder, target, load, before, checked, table_inputs=(), stored_columns=stored_columns)
+    if past.load_ids and may_promote(destination_schema, inference.contract):
+        stored_columns.finish_killed(destination_schema, load.inserted_at)
     if request.new_only or request.limits.is_set or request.changed is not None:
         call = _find_new_data(call, past.load_ids)
         if not call.table_inputs:
+            _finish_interrupted(past, target, inference.name)
             return call.report(Outcome.NOTHING_NEW)
     else:
         call = replace(call, table_inputs=_find_data(call))
     _check_hinted_types(target, destination_schema, call.table_inputs)
     _check_tables(call, checked)
     return call
+
+
+def _finish_interrupted(past: PastLoads, target: LoadTarget, schema_name: str) -> None:
+    """Finish a killed load that counts, so that other programs see its rows, too."""
+    destination = target.destination
+    if past.is_interrupted and is_migrator(destination):
+        migration_target = MigrationTarget(target.kind, destination, target.url)
+        with migration_target.open_for_writing(schema_name, Patience(seconds=LOAD_SECONDS)):
+            pass  # a session that writes finishes it as it begins
 
 
 def _check_tables(call: Call, schema: Schema) -> None:

@@ -21,13 +21,13 @@ from schemactl.flows.migrate.forward_run import ForwardRun
 from schemactl.flows.migrate.runner import LockRetry, StepBlocked, who
 from schemactl.flows.migrate.schema_plans import propose, render_plan
 from schemactl.flows.migrate.state import DestinationState, read_state
-from schemactl.flows.migrate.stored_plans import resume_plan
+from schemactl.flows.migrate.stored_plans import plan_of, resume_plan
 from schemactl.flows.target import LoadTarget, MigrationTarget
 from schemactl.inference.promotion import StoredValues
 from schemactl.migration.migration_plan import MigrationPlan
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.plan_documents import plan_hash, plan_text
-from schemactl.migration.records import Patience, Run
+from schemactl.migration.records import Patience, Run, RunState
 from schemactl.migration.ways import Way
 from schemactl.progress import Progress, no_progress
 from schemactl.schema.changes import ColumnRetyped
@@ -75,10 +75,10 @@ class PromotionOptions:
         """How long the steps wait for other sessions."""
         if self.locks is PromoteLocks.FAIL:
             return Patience(lock_seconds=0.1, lock_retries=0)
-        return Patience(seconds=_LOAD_SECONDS, lock_seconds=_LOCK_SECONDS, lock_retries=0)
+        return Patience(seconds=LOAD_SECONDS, lock_seconds=_LOCK_SECONDS, lock_retries=0)
 
 
-_LOAD_SECONDS: Final = 600.0
+LOAD_SECONDS: Final = 600.0
 _LOCK_SECONDS: Final = 60.0
 """As loads wait for each other and for other sessions."""
 
@@ -237,6 +237,16 @@ class StoredColumns:
             forward = replace(forward, recorded_at=load_begin - timedelta(microseconds=1))
             self._run(forward, forward.run_one_by_one)
             return True
+
+    def finish_killed(self, schema: Schema, load_begin: datetime) -> None:
+        """Finish the widening of a load that was killed before the ledger had its end; see ``widen_ahead``."""
+        if not self.widens_ahead:
+            return
+        target = self.migration_target
+        with target.open_for_reading(self.schema_name, may_be_new=True, patience=_READING) as session:
+            unfinished = [run for run in session.runs() if run.state is RunState.RUNNING]
+        if unfinished and unfinished[0].plan and _is_promotion(plan_of(unfinished[0])):
+            self.widen_ahead(schema, (), load_begin)
 
     def _forward_run(
         self, session: MigrationSession, schema: Schema, columns: Columns, *, is_recorded: bool

@@ -166,6 +166,12 @@ class LoadPackage:
 
 @dataclass(frozen=True, slots=True)
 class PastLoads:
-    """The complete loads under one schema in a destination; ``Loader.read_ledger`` gives their files."""
+    """The complete loads under one schema in a destination; ``Loader.read_ledger`` gives their files.
+
+    Attributes:
+        is_interrupted: whether a killed command is one of them whose rows other programs do not see yet. A session that
+            writes finishes it as it begins.
+    """
 
     load_ids: frozenset[str] = frozenset()
+    is_interrupted: bool = False

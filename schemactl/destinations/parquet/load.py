@@ -39,13 +39,14 @@ from schemactl.destinations.parquet.journal import (
     check_device,
     check_rights,
     commit,
+    find_journal,
     forget_gathered,
     list_files,
     recover,
 )
 from schemactl.destinations.parquet.table import FolderTable, write_file
 from schemactl.errors import DestinationError
-from schemactl.normalization.package import Among, LoadPackage, StagedTable, rows_in
+from schemactl.normalization.package import Among, LoadPackage, PastLoads, StagedTable, rows_in
 from schemactl.progress import Progress
 from schemactl.schema.dispositions import complete, first
 from schemactl.schema.naming import naming_of
@@ -86,7 +87,15 @@ def _open_to_read(url: str, schema_name: str) -> Iterator[FolderDataset | None]:
 
 
 _READER: Final = DatasetReader(_open_to_read)
-read_past_loads, read_ledger, read_table = _READER.read_past_loads, _READER.read_ledger, _READER.read_table
+read_ledger, read_table = _READER.read_ledger, _READER.read_table
+
+
+def read_past_loads(url: str, schema_name: str) -> PastLoads:
+    """Return the ids of earlier loads; see ``Loader``."""
+    past = _READER.read_past_loads(url, schema_name)
+    if not past.load_ids:
+        return past
+    return replace(past, is_interrupted=find_journal(find_dataset(folder_address(url), is_made=True)) is not None)
 
 
 def load(url: str, package: LoadPackage, progress: Progress) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,6 +19,7 @@ from schemactl.destinations._bookkeeping import (
     bookkeeping_of,
     find_columns,
     find_names,
+    past_loads,
     rows_of,
     rows_of_load,
 )
@@ -43,7 +44,7 @@ from schemactl.destinations.spark.tables import Tables, copy_blocker, find_views
 from schemactl.destinations.spark.types import column_type, ddl_of
 from schemactl.engine.spark.session.opening import active_session, running_session
 from schemactl.errors import DestinationError
-from schemactl.normalization.package import Among, LoadPackage
+from schemactl.normalization.package import Among, LoadPackage, PastLoads
 from schemactl.progress import Progress
 from schemactl.schema.dispositions import complete, first, merge_of
 from schemactl.schema.nested_types import Leaf, NestedType, read_type, structure_of, write_type
@@ -91,7 +92,13 @@ def _open_to_read(url: str, schema_name: str) -> Iterator[_SettledTables]:
 
 
 _READER: Final = DatasetReader(_open_to_read)
-read_past_loads, read_ledger, read_table = _READER.read_past_loads, _READER.read_ledger, _READER.read_table
+read_ledger, read_table = _READER.read_ledger, _READER.read_table
+
+
+def read_past_loads(url: str, schema_name: str) -> PastLoads:
+    """Return the ids of earlier loads; see ``Loader``."""
+    with _open_to_read(url, schema_name) as dataset:
+        return replace(past_loads(dataset.read_rows, schema_name), is_interrupted=bool(dataset.coming))
 
 
 def check_tables(url: str, schema: Schema) -> None:

@@ -1,0 +1,228 @@
+"""Loads that widen columns, folds of variants, and rollbacks, killed at the points at which they change something.
+
+After a kill the next command leads to the state that a run without a kill leaves. With ``SCHEMACTL_KILLS`` set, a kill
+comes at all points, or at each ``SCHEMACTL_KILL_STRIDE``th; by default at a few, others for each destination.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from itertools import count
+from pathlib import Path
+from zlib import crc32
+
+import pytest
+from forked_commands import Commands, forked_commands
+from kill_points import PREPARE
+from killed_scenes import COLUMNS, VARIANTS, Scene, Values, expected, make_scene
+
+KILLS = os.environ.get("SCHEMACTL_KILLS")
+KINDS = ("sqlite", "duckdb", "postgresql", "mysql", "parquet", "delta", "iceberg")
+
+
+def scenes(*kinds: str) -> pytest.MarkDecorator:
+    """Run a test in scenes of some destinations; with ``SCHEMACTL_KILLS`` set, of all."""
+    return pytest.mark.parametrize("scene", KINDS if KILLS is not None else kinds, indirect=True)
+
+
+PROMOTES = ("--contract", "data_type=promote")
+
+
+@pytest.fixture(scope="module")
+def commands() -> Iterator[Commands]:
+    with forked_commands(PREPARE) as forked:
+        yield forked
+
+
+@pytest.fixture
+def scene(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Scene:
+    servers = {"postgresql": "postgres_url", "mysql": "mariadb_url"}
+    server = request.getfixturevalue(servers[request.param]) if request.param in servers else ""
+    made = make_scene(request.param, tmp_path, server)
+    monkeypatch.chdir(made.work)
+    monkeypatch.setenv("SCHEMACTL_ENGINE", "local")
+    return made
+
+
+def kill_points(name: str) -> tuple[int, int]:
+    """Return the first point to kill at, and the number from one to the next."""
+    if KILLS is not None:
+        return 0, int(os.environ.get("SCHEMACTL_KILL_STRIDE", "1"))
+    return crc32(name.encode()) % FEW, FEW
+
+
+FEW = 23
+
+
+class Killed:
+    """Runs one command again and again in a scene, each time killed at another point."""
+
+    def __init__(self, commands: Commands, scene: Scene) -> None:
+        self.commands, self.scene = commands, scene
+
+    def run(self, *call: str, codes: Sequence[int] = (0,)) -> int:
+        """Run a command to the end."""
+        answer = self.commands(*call, begin=(-1,))
+        assert answer.code in codes, answer
+        return answer.code
+
+    def load(self, name: str, *options: str) -> None:
+        self.scene.write(name)
+        self.run(*self.load_call, *options)
+
+    @property
+    def load_call(self) -> tuple[str, ...]:
+        return ("normalize", "landing", "--name", "shop", "--table", "orders", "--to", self.scene.to, "--new-only")
+
+    def kill_at_all(
+        self,
+        call: Sequence[str],
+        survivors: Sequence[Values],
+        columns: Sequence[str],
+        go_on: Callable[[int], None],
+    ) -> None:
+        """Kill a command at its points, each time in the same state, and go on after it.
+
+        Args:
+            survivors: the values that may be stored after a kill; none for any.
+            go_on: runs the next commands, and checks the values; it gets the number of the kill.
+        """
+        scene = self.scene
+        scene.store("before")
+        self.run(*call)
+        names, types = scene.names(), scene.types()
+        wrong: list[str] = []
+        number = 0
+        for point in count(*kill_points(f"{scene.kind} {call[:2]}")):
+            scene.restore("before")
+            answer = self.commands(*call, begin=(point,))
+            if answer.code == 0:
+                break
+            assert answer.code == -signal.SIGKILL, answer
+            change = Path("killed.txt").read_text()
+            Path("killed.txt").unlink()
+            number += 1
+            try:
+                if survivors:
+                    assert scene.values(*columns) in survivors
+                is_same_way = go_on(number)
+                scene.check_settled()
+                assert not scene.unlisted_files()
+                if is_same_way:
+                    assert scene.types() == types
+                    assert scene.names() == names, (scene.names() - names, names - scene.names())
+            except Exception as error:  # collected, so that one run shows all faults
+                wrong.append(f"killed before {point}, {change}:\n{error!r:.1500}")
+                print(wrong[-1], flush=True)
+        print(f"{scene.kind}: {number} kills of {call[:2]}, {len(wrong)} wrong")
+        assert not wrong, "\n\n".join(wrong)
+        assert number
+
+
+@pytest.fixture
+def killed(commands: Commands, scene: Scene) -> Killed:
+    return Killed(commands, scene)
+
+
+@scenes("parquet")
+def test_a_killed_load_that_widens_columns_leads_to_all_values_once(killed: Killed, scene: Scene) -> None:
+    killed.load("first", "--column", "day:date")
+    scene.write("wider")
+    load = (*killed.load_call, *PROMOTES)
+
+    def go_on(number: int) -> bool:
+        undoes = number % 3 == 0
+        if undoes:
+            killed.run("migrate", "rollback", "shop", "--to", scene.to, "--yes", "--allow-destructive", codes=(0, 1, 2))
+        killed.run(*load)
+        assert scene.values(*COLUMNS) == expected("first", "wider")
+        return not undoes
+
+    killed.kill_at_all(load, (expected("first"), expected("first", "wider")), COLUMNS, go_on)
+
+
+@pytest.mark.parametrize("scene", ["parquet"], indirect=True)
+@pytest.mark.parametrize(
+    "change",
+    [
+        "os.mkdir lake/shop/_schemactl_steps",  # the columns are wide, and the ledger has no end of the migration
+        "os.rename lake/shop/_schemactl_migrations/",
+        "os.rename lake/shop/.schemactl-load/new/_dlt_loads/",  # the load counts, and not all of its rows have come
+    ],
+)
+def test_a_load_without_new_data_finishes_a_killed_one(killed: Killed, scene: Scene, change: str) -> None:
+    killed.load("first", "--column", "day:date")
+    scene.write("wider")
+    load = (*killed.load_call, *PROMOTES)
+    assert killed.commands(*load, begin=(0, change)).code == -signal.SIGKILL
+
+    killed.run(*load)
+
+    assert scene.values(*COLUMNS) == expected("first", "wider")
+    assert not Path("lake/shop/.schemactl-load").exists()
+    scene.check_settled()
+
+
+@scenes("delta")
+def test_a_killed_rollback_of_widened_columns_leads_to_the_old_types(killed: Killed, scene: Scene) -> None:
+    killed.load("first", "--column", "day:date", "--column", "id:bigint,primary_key", "--write-disposition", "merge")
+    killed.load("wider", *PROMOTES)
+    killed.load("narrow", *PROMOTES)
+    rollback = ("migrate", "rollback", "shop", "--to", scene.to, "--yes", "--allow-destructive")
+
+    # In MariaDB the old columns take their places again, without the values of rows that were loaded since.
+    values = expected("first", "narrow") if scene.kind != "mysql" else expected("first", "empty")
+
+    def go_on(number: int) -> bool:
+        killed.run(*rollback, codes=(0, 2))  # a rollback that was killed after its end leaves no run to undo
+        assert scene.values(*COLUMNS) == values
+        types = scene.types()
+        assert (types["orders"]["score"], types["orders__items"]["price"]) == ("bigint", "bigint"), types
+        killed.run("migrate", "apply", "shop", "--to", scene.to, "--yes")
+        assert scene.values(*COLUMNS) == values
+        return False
+
+    killed.kill_at_all(rollback, [values] if scene.kind != "mysql" else (), COLUMNS, go_on)
+
+
+def fold(killed: Killed) -> tuple[str, ...]:
+    killed.load("first", "--column", "day:date")
+    killed.load("odd")
+    killed.run("edit", "shop", "--fold-all")
+    killed.run("sync", "shop", "--yes")
+    return ("migrate", "apply", "shop", "--to", killed.scene.to, "--yes")
+
+
+@scenes("postgresql")
+def test_a_killed_fold_leads_to_all_values_in_their_columns(killed: Killed, scene: Scene) -> None:
+    apply = fold(killed)
+    rollback = ("migrate", "rollback", "shop", "--to", scene.to, "--yes", "--allow-destructive")
+
+    def go_on(number: int) -> bool:
+        undoes = number % 3 == 0
+        if undoes and killed.run(*rollback, codes=(0, 2)) == 0:
+            assert scene.values(*COLUMNS, *VARIANTS) == expected("first", "odd", is_folded=False)
+        killed.run(*apply)
+        assert scene.values(*COLUMNS) == expected("first", "odd")
+        return not undoes
+
+    killed.kill_at_all(apply, (), (), go_on)
+
+
+@scenes("mysql")
+def test_a_killed_rollback_of_a_fold_leads_to_all_values_in_their_variants(killed: Killed, scene: Scene) -> None:
+    apply = fold(killed)
+    killed.run(*apply)
+    rollback = ("migrate", "rollback", "shop", "--to", scene.to, "--yes", "--allow-destructive")
+
+    def go_on(number: int) -> bool:
+        if number % 3 < 2:
+            killed.run(*rollback, codes=(0, 2))
+            assert scene.values(*COLUMNS, *VARIANTS) == expected("first", "odd", is_folded=False)
+        killed.run(*apply)
+        assert scene.values(*COLUMNS) == expected("first", "odd")
+        return False
+
+    killed.kill_at_all(rollback, (), (), go_on)
