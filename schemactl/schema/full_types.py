@@ -138,13 +138,15 @@ def digits_of_bits(bits: int | None) -> int:
 def has_room(before: FullType, after: FullType) -> bool:
     """Return whether a declared size of ``after`` has room for all values of ``before``.
 
-    For data types whose conversion loses nothing. A size as large as dlt's own counts as enough for a double, whose
-    largest numbers and smallest fractions no decimal holds.
+    For data types whose conversion loses nothing. No decimal has room for all doubles: 1e300 has too many digits, and
+    dlt's own decimal keeps nine places.
     """
     if after.data_type == DataType.TEXT:
         return after.precision is None
     if after.data_type not in (DataType.DECIMAL, DataType.WEI) or after.precision is None:
         return True
+    if before.data_type is DataType.DOUBLE:
+        return False
     largest, places = DEFAULT_DECIMAL
     digits = largest - places
     match before.data_type:

@@ -54,16 +54,8 @@ def is_wider(stored: FullType, wider: FullType, *, allow_text: bool = True) -> b
 
 
 def holds_all(stored: FullType, wider: FullType) -> bool:
-    """Return whether every value of a type is the same value in a wider one.
-
-    Stricter than ``fit``: dlt's grid counts doubles as decimals, though no decimal holds NaN or 1e300.
-    """
-    if stored.data_type is DataType.DOUBLE and wider.data_type in _DECIMALS:
-        return False
+    """Return whether every value of a type is the same value in a wider one."""
     return fit_types(stored, wider).conversion is Conversion.WHOLE
-
-
-_DECIMALS: Final = (DataType.DECIMAL, DataType.WEI)
 
 
 def type_properties(of: FullType) -> dict[str, Any]:

@@ -210,6 +210,17 @@ def test_values_that_do_not_survive_refuse_the_step_and_change_nothing(migrated:
     assert migrated.status(FIRST).is_settled
 
 
+@pytest.mark.parametrize("migrated", sorted({*KINDS} - {"mysql", "sqlite"}), indirect=True)
+def test_doubles_that_a_decimal_would_round_refuse_the_step(migrated: Migrated, work: Path) -> None:
+    doubles = version_after({"amount": DOUBLE})
+    migrated.apply(doubles)
+    migrated.dataset.load(package(work, doubles, "2", {"orders": [order(3, "2", amount=0.12345678901234)]}))
+    report = migrated.apply(version_after({"amount": {"data_type": "decimal"}}))
+    assert [blocker.kind for blocker in report.planned.blockers] == [BlockerKind.UNFIT]
+    assert report.planned.counted[0].count == 1
+    assert migrated.rows("orders", "id", "amount") == [(1, 5.0), (2, 7.0), (3, 0.12345678901234)]
+
+
 @pytest.mark.parametrize(
     ("on_unfit", "stored"),
     [

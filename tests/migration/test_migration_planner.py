@@ -240,7 +240,7 @@ def test_nulls_are_counted_before_they_are_forbidden():
     (column("x", "bigint"), column("x", "text", precision=4), Conversion.DEPENDS),
     (column("x", "bigint"), column("x", "decimal", precision=19, scale=0), Conversion.WHOLE),
     (column("x", "bigint"), column("x", "decimal", precision=10, scale=0), Conversion.DEPENDS),
-    (column("x", "double"), column("x", "decimal", precision=38, scale=9), Conversion.WHOLE),
+    (column("x", "double"), column("x", "decimal", precision=38, scale=9), Conversion.DEPENDS),
     (column("x", "double"), column("x", "decimal", precision=10, scale=2), Conversion.DEPENDS),
     (Column("x", {"x-database-type": "interval"}), column("x", "text"), Conversion.REFUSED),
 ])  # fmt: skip

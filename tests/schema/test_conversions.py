@@ -75,7 +75,7 @@ def test_a_column_without_data_type_has_no_type():
         ({"data_type": "bigint"}, {"data_type": "decimal", "precision": 19, "scale": 1}, False),
         ({"data_type": "bigint", "precision": 32}, {"data_type": "decimal", "precision": 10, "scale": 0}, True),
         ({"data_type": "bigint", "precision": 32}, {"data_type": "wei", "precision": 9}, False),
-        ({"data_type": "double"}, {"data_type": "decimal"}, True),
+        ({"data_type": "double"}, {"data_type": "decimal"}, False),
         ({"data_type": "double"}, {"data_type": "decimal", "precision": 38, "scale": 2}, False),
         ({"data_type": "wei"}, {"data_type": "decimal", "precision": 20, "scale": 0}, False),
         ({"data_type": "json"}, {"data_type": "text"}, True),
