@@ -243,7 +243,9 @@ def test_values_that_do_not_survive_are_kept_and_come_back(
 
 
 def test_a_new_required_column_is_filled_in_stored_rows(migrated: Migrated) -> None:
-    filled = version_after({"state": {**TEXT, "nullable": False, "x-backfill": "it's new"}})
+    wei = {"data_type": "wei", "nullable": False, "x-backfill": 7}
+    filled = version_after({"state": {**TEXT, "nullable": False, "x-backfill": "it's new"}, "large": wei})
     assert migrated.apply(filled).outcome is Outcome.DONE
     assert migrated.rows("orders", "id", "state") == [(1, "it's new"), (2, "it's new")]
+    assert [int(large) for _, large in migrated.rows("orders", "id", "large")] == [7, 7]
     assert migrated.is_verified()

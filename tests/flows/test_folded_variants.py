@@ -128,6 +128,21 @@ def test_all_values_arrive_in_the_column_and_an_undo_brings_both_columns_back(sh
     assert rows(loaded, "orders__items", "size", "size__v_double") == nested
 
 
+def test_integers_of_more_than_64_bits_come_home(shop: Shop, destination: str) -> None:
+    load(shop, destination, "first.jsonl", {"id": 1, "score": 5})
+    load(shop, destination, "later.jsonl", {"id": 2, "score": 2**64})
+    before = rows(destination, "orders", "id", "score", "score__v_wei")
+
+    fold(folds_all=True)
+    report = apply(destination)
+
+    assert report.outcome is Outcome.DONE, report.planned.blockers
+    scores = [(number, int(score)) for number, score in rows(destination, "orders", "id", "score")]
+    assert scores == [(1, 5), (2, int(before[1][2]))]  # SQLite stores 2^64 as a double
+    assert undo(destination, allows_destructive=True).outcome is Outcome.DONE
+    assert rows(destination, "orders", "id", "score", "score__v_wei") == before
+
+
 def test_an_integer_that_a_double_would_change_refuses_the_fold(shop: Shop, destination: str) -> None:
     load(shop, destination, "first.jsonl", {"id": 1, "score": 2**53 + 1})
     load(shop, destination, "later.jsonl", {"id": 2, "score": 0.5})

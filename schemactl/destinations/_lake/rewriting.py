@@ -447,14 +447,16 @@ def _write(step: Written, columns: tuple[str, ...]) -> Assignment:
     """Return the values that a step writes into columns; ``InputError`` if a name or value cannot be written."""
     from schemactl.destinations.duckdb.migration import ENGINE
 
-    needed: dict[str, str | None]  # DuckDB's type for each; None to keep the file's
+    # DuckDB's type for each, as files store some types as texts, such as wei; None to keep the file's.
+    needed: dict[str, str | None]
     match step:
         case ChangeType():
             column, needed = step.before.name, {step.before.name: duckdb_type(step.before)}
         case FillColumn():
-            column, needed = step.column.name, {step.column.name: None}
+            column, needed = step.column.name, {step.column.name: duckdb_type(step.column)}
         case Backfill():
-            column, needed = step.target.name, {step.target.name: None, step.source.name: duckdb_type(step.source)}
+            column = step.target.name
+            needed = {of.name: duckdb_type(of) for of in (step.target, step.source)}
             if step.taken is Taken.UNFIT:
                 # The new column took the values that fit: only its nulls mark values to copy.
                 needed.setdefault(new_column(step, columns))
