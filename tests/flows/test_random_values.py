@@ -225,7 +225,7 @@ def test_values_that_a_destination_lacks_stop_the_load(
     shop: Shop, destination: str, value: str, refusal: str, request: pytest.FixtureRequest
 ) -> None:
     to = (
-        f"{request.getfixturevalue('rejects_server')}?dataset=lacks"
+        f"{request.getfixturevalue('postgres_database')}?dataset=lacks"
         if destination == "postgresql"
         else f"{request.getfixturevalue('mariadb_url')}&dataset=lacks"
     )
