@@ -10,6 +10,7 @@ import pyarrow.parquet
 import pytest
 
 from schemactl.destinations import parquet as destination
+from schemactl.destinations.parquet.catalogue import file_columns
 from schemactl.errors import DestinationError, InputError
 from schemactl.schema.types import Column
 
@@ -90,3 +91,9 @@ def test_what_is_no_parquet_is_reported(tmp_path: Path) -> None:
     (tmp_path / "t" / "1.parquet").write_text("x")
     with pytest.raises(DestinationError, match=r"cannot read `.*1\.parquet`"):
         tables(f"parquet:{tmp_path}")
+
+
+def test_a_file_that_another_command_replaces_is_read_by_the_next_call(tmp_path: Path) -> None:
+    with pytest.raises(DestinationError) as caught:
+        file_columns(tmp_path / "1.parquet")
+    assert caught.value.hint == "another command may have replaced it: run this one again"

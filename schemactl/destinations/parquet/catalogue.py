@@ -110,6 +110,12 @@ def partition_values(name: str) -> dict[str, str | None]:
     return {key: None if value == _HIVE_NULL else unquote(value) for key, _, value in pairs}
 
 
+def unreadable(file: object, error: Exception) -> DestinationError:
+    """Return the error for a file that cannot be read; another command may have replaced it meanwhile."""
+    hint = "another command may have replaced it: run this one again" if isinstance(error, FileNotFoundError) else None
+    return DestinationError(f"cannot read `{file}`: {error}", hint=hint)
+
+
 def file_columns(file: Path) -> dict[str, Column]:
     """Return the columns of a file of Parquet by its footer; raises ``DestinationError`` if it cannot be read."""
     import pyarrow
@@ -118,7 +124,7 @@ def file_columns(file: Path) -> dict[str, Column]:
     try:
         fields: pyarrow.Schema = pyarrow.parquet.read_schema(file)
     except (pyarrow.ArrowException, OSError) as error:
-        raise DestinationError(f"cannot read `{file}`: {error}") from error
+        raise unreadable(file, error) from error
     return {field.name: column_of(field.name, _kind(field.type), field.nullable) for field in fields}
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from schemactl.destinations._lake.table import DataFile, FilesTable
 from schemactl.destinations._lake.types import arrow_type
 from schemactl.destinations._structure import Clash, cut, grown
-from schemactl.destinations.parquet.catalogue import file_columns, partition_values, stored
+from schemactl.destinations.parquet.catalogue import file_columns, partition_values, stored, unreadable
 from schemactl.errors import DestinationError, InputError, backquoted
 from schemactl.examples import shown_error
 from schemactl.normalization.package import rows_in
@@ -65,7 +65,7 @@ class FolderTable(FilesTable):
         except pyarrow.ArrowInvalid as error:
             raise DestinationError(f"cannot read `{file.handle}`: {shown_error(str(error))}") from error
         except (pyarrow.ArrowException, OSError) as error:
-            raise DestinationError(f"cannot read `{file.handle}`: {error}") from error
+            raise unreadable(file.handle, error) from error
 
     def names_in(
         self, file: DataFile, file_schema: pyarrow.Schema, columns: Sequence[str]
@@ -168,7 +168,7 @@ def read_fields(file: Path) -> pyarrow.Schema:
     try:
         fields = pyarrow.parquet.read_schema(file)
     except (pyarrow.ArrowException, OSError) as error:
-        raise DestinationError(f"cannot read `{file}`: {error}") from error
+        raise unreadable(file, error) from error
     # Metadata that Spark and pandas write about the columns is out of date.
     dense = (
         field.type.value_type if isinstance(field.type, pyarrow.DictionaryType) else field.type for field in fields
