@@ -262,7 +262,7 @@ class Promoter:
     def _types_at(self, paths: Iterable[Path]) -> dict[FullType, list[TakenClass]]:
         """Return the types of the values at some paths, with their classes, integers first.
 
-        A double takes no integers past 2^53, so fractions must not decide before the integers beside them.
+        A double takes no integers past 2^53, so its integers are judged before its fractions.
         """
         classes_by_type: dict[FullType, list[TakenClass]] = {}
         for path in paths:
