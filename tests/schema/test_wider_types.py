@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import struct
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from decimal import Context, Decimal, Inexact
 from typing import Any
 
@@ -136,7 +136,7 @@ def survives(value: Any, stored: FullType, wider: FullType) -> bool:
     if value is None:
         return True
     converted = coerce(value, stored.data_type, wider.data_type)
-    if isinstance(value, date) and not isinstance(value, datetime):
+    if (stored.data_type, wider.data_type) == (DataType.DATE, DataType.TIMESTAMP):
         return converted == datetime(value.year, value.month, value.day)
     if wider.data_type is DataType.DOUBLE:
         return struct.pack("d", converted) == struct.pack("d", value) if stored == wider else converted == value
