@@ -106,10 +106,7 @@ class Promoter:
         """
         promotions = NO_PROMOTIONS
         resolution = resolve(promotions)
-        while True:
-            more = self._decide_all(resolution, promotions)
-            if len(more.findings) == len(promotions.findings) and more.wider_fields == promotions.wider_fields:
-                break
+        while (more := self._decide_all(resolution, promotions)) != promotions:
             resolution, promotions = resolve(more), more
         # A column that became wider may take the values of a variant, too.
         findings = tuple(
@@ -138,7 +135,8 @@ class Promoter:
                 finding, field_type = self._decide_field(changed)
                 wider_fields |= {} if field_type is None else dict.fromkeys(changed.paths, field_type)
                 findings += [finding] if finding.after != finding.before else []
-        return Promotions(wider, refused_kinds, tuple(findings), wider_fields)
+        # A finding that repeats says nothing new: without this, ``promote`` would not end.
+        return Promotions(wider, refused_kinds, tuple(dict.fromkeys(findings)), wider_fields)
 
     def _candidates(self, resolution: Resolution, decided: Promotions) -> dict[Origin, list[str]]:
         """Return the columns that promote, with the variant columns that the data adds; none for lossy values.
