@@ -70,7 +70,7 @@ def test_the_result_is_a_document(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_silence_covers_the_same_finding_only_while_it_is_no_worse(capsys: pytest.CaptureFixture[str]) -> None:
-    write("head.yaml", id={"data_type": "bigint"}, note={"data_type": "text"}, total={"data_type": "decimal"})
+    write("head.yaml", id={"data_type": "decimal"}, note={"data_type": "text"}, total={"data_type": "double"})
     warning = found(capsys)["D301"]
     assert warning["severity"] == "warn"
     assert run(["accept", warning["fingerprint"], *BOTH, *WHY]) == 0
