@@ -30,7 +30,7 @@ from schemactl.migration.plan_documents import plan_hash, plan_text
 from schemactl.migration.records import Patience, Run, RunState
 from schemactl.migration.ways import Way
 from schemactl.progress import Progress, no_progress
-from schemactl.schema.changes import ColumnRetyped
+from schemactl.schema.changes import TYPE_PROPERTIES, ColumnRetyped
 from schemactl.schema.full_types import FullType, full_type
 from schemactl.schema.hash import bump
 from schemactl.schema.nested_types import SPARK_TYPE, NestedType, write_type
@@ -365,7 +365,7 @@ def _goal(target: MigrationTarget, stored_column: Column, before: Column, column
     type_before, wider = full_type(before.properties), full_type(column.properties)
     if type_before is None or wider is None or not (type_before == wider or is_wider(type_before, wider)):
         return None
-    type_keys = (*_TYPE_KEYS, DATABASE_TYPE)
+    type_keys = (*TYPE_PROPERTIES, DATABASE_TYPE)
     hints = {key: value for key, value in stored_column.properties.items() if key not in type_keys}
     return Column(column.name, {**hints, **type_properties(wider)})
 
@@ -377,9 +377,6 @@ def _structure_goal(stored_column: Column, stored_type: NestedType, declared_typ
         return None
     hints = {key: value for key, value in stored_column.properties.items() if key != DATABASE_TYPE}
     return Column(stored_column.name, {**hints, "data_type": "json", SPARK_TYPE: write_type(widened)})
-
-
-_TYPE_KEYS: Final = ("data_type", "precision", "scale", "timezone")
 
 
 def _recorded_schema(ledger_schema: Schema, schema: Schema, goals: Iterable[Table]) -> Schema:

@@ -17,7 +17,7 @@ from schemactl.inference.resolve import Origin, Resolution, resolve
 from schemactl.inference.values import DECLARED
 from schemactl.inference.widening import MAPS
 from schemactl.schema import nested_types
-from schemactl.schema.full_types import FullType
+from schemactl.schema.full_types import MAX_DIGITS, FullType
 from schemactl.schema.nested_types import (
     BIGINT,
     DOUBLE,
@@ -35,7 +35,6 @@ from schemactl.schema.paths import ELEMENT, Path
 from schemactl.schema.settings import NormalizerConfig, Settings
 from schemactl.schema.types import Column, DataType, Properties, Schema, Table
 
-_MOST_DIGITS: Final = 38
 _WIDENED: Final = ({DataType.BIGINT, DataType.DOUBLE}, {DataType.DATE, DataType.TIMESTAMP})
 
 
@@ -43,7 +42,7 @@ def leaf_of_declared(properties: Properties, declared_types: frozenset[DataType]
     """Return the type that keeps scalars of all declared types without changing how they are written."""
     if len(declared_types) > 1 and declared_types not in _WIDENED:
         return Json()
-    return Json() if properties.get("precision", 0) > _MOST_DIGITS else nested_types.leaf_of(properties)
+    return Json() if properties.get("precision", 0) > MAX_DIGITS else nested_types.leaf_of(properties)
 
 
 def map_of_declared(properties: Properties, levels: int) -> NestedType | None:
@@ -100,7 +99,7 @@ def _widest(names: frozenset[str]) -> NestedType:
     if kinds == {"decimal"}:
         scale = max(scale for _, scale in sizes)
         precision = scale + max(precision - scale for precision, scale in sizes)
-        return Leaf(f"decimal({precision},{scale})") if precision <= _MOST_DIGITS else Json()
+        return Leaf(f"decimal({precision},{scale})") if precision <= MAX_DIGITS else Json()
     return Json()
 
 

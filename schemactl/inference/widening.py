@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from schemactl.schema.full_types import DEFAULT_DECIMAL, FullType, full_type
+from schemactl.schema.full_types import MAX_DIGITS, FullType, full_type
 from schemactl.schema.types import DataType, Properties
 
 _NEXT_WIDER: Final[Mapping[DataType, DataType]] = {
@@ -54,9 +54,6 @@ def _and_above(data_type: DataType) -> list[DataType]:
     return chain
 
 
-_MOST_DIGITS: Final = DEFAULT_DECIMAL[0]
-
-
 def with_room(column: Properties, source_properties: Properties) -> dict[str, Any]:
     """Return a column's properties, widened for the values of a source.
 
@@ -80,11 +77,11 @@ def _sizes(old: FullType, new: FullType) -> dict[str, int | None]:
             return {"precision": new.precision}
         case DataType.WEI if old.precision is not None:
             digits = (new.integer_digits or 0) + (old.scale or 0)
-            return {"precision": digits} if old.precision < digits <= _MOST_DIGITS else {}
+            return {"precision": digits} if old.precision < digits <= MAX_DIGITS else {}
         case DataType.DECIMAL:
             scale = max(old.scale or 0, new.scale or 0)
             digits = max(old.integer_digits or 0, new.integer_digits or 0) + scale
             is_larger = (digits, scale) != (old.precision, old.scale)
-            return {"precision": digits, "scale": scale} if is_larger and digits <= _MOST_DIGITS else {}
+            return {"precision": digits, "scale": scale} if is_larger and digits <= MAX_DIGITS else {}
         case _:
             return {}

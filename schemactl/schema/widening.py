@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from schemactl.schema.changes import TYPE_PROPERTIES
 from schemactl.schema.conversions import Conversion
 from schemactl.schema.fit import fit_types
 from schemactl.schema.full_types import DEFAULT_DECIMAL, EXACT_BITS, MAX_DIGITS, FullType, digits_of_bits, full_type
@@ -75,7 +76,7 @@ def widened_column(column: Column, wider: FullType) -> Column:
     replaced = {
         key: sizes.get(key, value)
         for key, value in column.properties.items()
-        if key not in ("data_type", "precision", "scale", "timezone") or key in sizes
+        if key not in TYPE_PROPERTIES or key in sizes
     }
     return replace(column, properties={**replaced, **sizes})
 

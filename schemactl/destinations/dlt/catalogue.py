@@ -14,6 +14,7 @@ from schemactl.destinations._catalogue import OWN_SCHEMA, hashes_of
 from schemactl.destinations.dlt.session import Session, find_destination, open_session, parse_address
 from schemactl.errors import InputError
 from schemactl.normalization.package import LedgerEntry, PastLoads
+from schemactl.schema.changes import TYPE_PROPERTIES
 from schemactl.schema.structure import NameLimits
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Properties, Table, schema_from_dict
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from dlt.destinations.impl.filesystem.filesystem import FilesystemClient
 
 NAMES: Final = NameLimits()
-
-_KEPT: Final = ("data_type", "precision", "scale", "timezone")
 
 
 def name_limits(url: str) -> NameLimits:
@@ -54,7 +53,7 @@ def read_catalogue(url: str) -> Catalogue:
 
 def stored(column: Column) -> Properties:
     """Return the properties of a column in dlt's schema that a destination keeps."""
-    properties = {name: column.properties[name] for name in _KEPT if name in column.properties}
+    properties = {name: column.properties[name] for name in TYPE_PROPERTIES if name in column.properties}
     return properties if column.nullable else {**properties, "nullable": False}
 
 

@@ -175,7 +175,7 @@ def check_plan(
     not_undone = count_not_undone(session, plan, first, barred)
     blocked = {counted_values.number for counted_values in counts}
     folded = tuple(moved for moved in count_folded(session, plan, first, barred) if moved.number not in blocked)
-    widened = tuple(held for held in count_widened(session, plan, first, barred) if held.number not in blocked)
+    widened = tuple(counted for counted in count_widened(session, plan, first, barred) if counted.number not in blocked)
     blockers = list(_refuse_steps(plan, allows_destructive))
     for blocker, places in step_blockers.items():
         numbers = tuple(index + first + 1 for index in places)
