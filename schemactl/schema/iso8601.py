@@ -51,6 +51,8 @@ _SEPARATOR: Final = re.compile("[T ]")
 def parse(text: str) -> datetime | date | time:
     """Parse a string as dlt does; without an offset it stays naive, and fractions beyond microseconds are cut off.
 
+    A timestamp whose offset takes it out of the years 1 to 9999 in UTC is refused: dlt reads it, and fails to store it.
+
     >>> parse("2024-W05-1"), parse("2024-01-02T03:04Z").isoformat()
     (datetime.date(2024, 1, 29), '2024-01-02T03:04:00+00:00')
     """
@@ -71,7 +73,10 @@ def _parse_iso(text: str) -> datetime | date | time:
     day = _parse_day(day_text)
     if not clock_text:
         return day
-    return datetime.combine(day, _parse_clock(clock_text[0], is_extended="-" in day_text))
+    moment = datetime.combine(day, _parse_clock(clock_text[0], is_extended="-" in day_text))
+    if moment.tzinfo is not None:
+        moment.astimezone(UTC)  # overflows out of the calendar
+    return moment
 
 
 def _parse_day(text: str) -> date:

@@ -54,11 +54,25 @@ def holds_mark(value: Any) -> bool:
             return False
 
 
+def is_past_calendar(outcome: Any) -> bool:
+    """Return whether an outcome is a timestamp of which UTC has none."""
+    match outcome:
+        case ("timestamp", str(text), timedelta() as offset):
+            return not MIN_MOMENT <= datetime.fromisoformat(text) - EPOCH - offset <= MAX_MOMENT
+        case _:
+            return False
+
+
+EPOCH = datetime(1970, 1, 1)
+MIN_MOMENT, MAX_MOMENT = datetime.min - EPOCH, datetime.max - EPOCH
+
 UNUSABLE = "a timestamp whose offset no operation accepts"
 
 MEANT = [
     Difference("dlt reads an offset of 24 hours or more and fails as soon as it uses the timestamp; we refuse it",
         lambda value, theirs, ours: theirs == UNUSABLE and ours == REFUSED),
+    Difference("dlt reads a timestamp whose offset leads out of the years 1 to 9999, and fails; we refuse it",
+        lambda value, theirs, ours: is_past_calendar(theirs) and ours == REFUSED),
     Difference("dlt fails on an hour without minutes such as `12:`; we refuse it",
         lambda value, theirs, ours: isinstance(value, str) and theirs == Failed(TypeError) and ours == REFUSED),
     Difference("dlt fails on seconds whose year the C library cannot count; we refuse them, as dlt does nearer ones",
@@ -313,6 +327,7 @@ def test_a_value_has_the_type_that_dlt_gives_it(typed_value):
 def test_each_meant_difference_is_still_there(difference):
     witnesses = [
         ("2024-01-02T03:04:05+24:00", DataType.TEXT, DataType.TIMESTAMP),
+        ("9999-12-31T23:59:59-01:00", DataType.TEXT, DataType.TIMESTAMP),
         ("12:", DataType.TEXT, DataType.TIMESTAMP),
         (10**17, DataType.BIGINT, DataType.TIMESTAMP),
         ({"wide": 2**64}, DataType.JSON, DataType.TEXT),
