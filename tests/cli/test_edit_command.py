@@ -46,6 +46,22 @@ def test_a_schema_begins_with_an_edit(capsys: pytest.CaptureFixture[str]):
     assert run(["diff"]) == 0
 
 
+@pytest.mark.parametrize("command", ["plan", "apply", "status"])
+def test_migrate_tells_of_edits_that_the_schema_lacks(command: str, capsys: pytest.CaptureFixture[str]):
+    run(["edit", "shop", "--table", "orders", "--column", "id:bigint"])
+    run(["sync", "shop"])
+    confirmation = ["--yes"] if command == "apply" else []
+    migrate = ["migrate", command, "shop", "--to", "sqlite:///shop.db", *confirmation]
+    run(["migrate", "apply", "shop", "--to", "sqlite:///shop.db", "--yes"])
+    capsys.readouterr()
+    run(migrate)
+    assert "sync" not in capsys.readouterr().err
+    run(["edit", "shop", "--table", "orders", "--column", "note:text"])
+    run(migrate)
+    warning = f"warning: `{IMPORT}` has edits that the schema lacks: `schemactl sync shop` applies them"
+    assert warning in capsys.readouterr().err.splitlines()
+
+
 def test_a_file_that_comes_about_meanwhile_is_not_overwritten():
     run(["edit", "shop", "--table", "orders", "--column", "id:bigint"])
     run(["sync", "shop"])

@@ -351,4 +351,10 @@ def _refuse(
                 yield PlanBlocker(BlockerKind.DESTRUCTIVE, message, "`--allow-destructive` allows it")
         else:
             message = f"{count_of(each_count.count, 'value')} of `{name}` would not survive"
-            yield PlanBlocker(BlockerKind.UNFIT, message, "they were loaded since: fix them first")
+            yield PlanBlocker(
+                BlockerKind.UNFIT,
+                message,
+                "it was loaded since: fix it first"
+                if each_count.count == 1
+                else "they were loaded since: fix them first",
+            )

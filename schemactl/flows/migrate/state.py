@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from schemactl.destinations import Catalogue, MigrationSession, Migrator
-from schemactl.errors import DestinationError, InputError
+from schemactl.errors import CommandWarning, DestinationError, InputError
+from schemactl.flows.effective_schemas import read_effective
 from schemactl.flows.references import Referred, find_schema
 from schemactl.flows.target import MigrationTarget
 from schemactl.migration.comparison import check_names, is_bookkeeping, spelled_as, user_tables
@@ -66,10 +68,20 @@ class DestinationState:
 
 
 def find_goal_schema(reference: str | Schema, schemas: SchemasPlace) -> Schema:
-    """Return the schema that a REF names, or a schema itself, with the version and hash of its content."""
+    """Return the schema that a REF names, or a schema itself, with the version and hash of its content.
+
+    Warns if the REF is a name whose import file has edits, because only the export file counts then.
+    """
     if isinstance(reference, Schema):
         return bump(reference)
-    return with_content_hash(find_schema(reference, SchemasFolder.at(schemas)), reference)
+    folder = SchemasFolder.at(schemas)
+    schema = with_content_hash(find_schema(reference, folder), reference)
+    if reference in folder.names and (effective := read_effective(folder, reference)).is_pending:
+        file = effective.opened.import_file
+        assert file is not None, "an edit is in a file"
+        message = f"`{file.path}` has edits that the schema lacks: `schemactl sync {reference}` applies them"
+        warnings.warn(CommandWarning(message), stacklevel=2)
+    return schema
 
 
 def with_content_hash(referred: Referred, reference: str) -> Schema:
