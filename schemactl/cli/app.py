@@ -150,7 +150,7 @@ def _check_command(package: ModuleType, words: Sequence[str], name: str) -> None
 
 
 def _without_help_command(args: list[str]) -> list[str]:
-    """Return the arguments that ``help COMMAND SUBCOMMAND`` stands for: ``COMMAND SUBCOMMAND --help``."""
+    """Return the arguments of ``help COMMAND SUBCOMMAND`` in their usual form: ``COMMAND SUBCOMMAND --help``."""
     if args[:1] != [HELP_COMMAND]:
         return args
     words = [arg for arg in args[1:] if not arg.startswith("-")]

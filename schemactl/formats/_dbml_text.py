@@ -260,8 +260,8 @@ class _Parser:
 
     def _unexpected(self, expected: str) -> InputError:
         token = self._peek()
-        shown = {"end": "the end of the file", "line": "the end of the line"}.get(token.kind, f"`{token.value}`")
-        return self._source.refuse(f"expected {expected}, got {shown}", token.start)
+        actual = {"end": "the end of the file", "line": "the end of the line"}.get(token.kind, f"`{token.value}`")
+        return self._source.refuse(f"expected {expected}, got {actual}", token.start)
 
     def _mark(self, *marks: str) -> str:
         if not self._peek().is_mark(*marks):
@@ -565,8 +565,8 @@ class _Parser:
 
     def _ref_statement(self, name: str) -> None:
         start = self._peek().start
-        left, mark, right = self._ref_end(), self._mark(">", "<", "-", "<>"), self._ref_end()
-        self._file.refs.append(DbmlRef(name, left, mark, right, self._settings(), start))
+        sides = self._ref_end(), self._mark(">", "<", "-", "<>"), self._ref_end()
+        self._file.refs.append(DbmlRef(name, *sides, self._settings(), start))
 
     def _ref_end(self, *, is_inline: bool = False) -> RefEnd:
         """Read ``table.column`` or ``table.(a, b)``; within a table ``column`` is one of its columns."""

@@ -284,9 +284,9 @@ class _Table:
             case exp.Reference():
                 self._refer([name], constraint)
             case exp.Properties():
-                description, others = read_options(constraint)
+                description, other_options = read_options(constraint)
                 native |= {} if description is None else {"comment": description}
-                for option in others:
+                for option in other_options:
                     self._lose("constraint", option, name)
             case _:
                 self._lose("constraint", constraint, name)

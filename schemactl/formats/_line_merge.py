@@ -56,11 +56,11 @@ class _Merge:
     def lines(self) -> list[str]:
         """Return the merged lines."""
         merged: list[str] = []
-        done = (0, 0, 0)
-        for point in self._points():
-            if all(after >= before for after, before in zip(point, done, strict=True)):
-                merged += self._part(done, point)
-                done = point
+        start = (0, 0, 0)
+        for end in self._points():
+            if all(after >= before for after, before in zip(end, start, strict=True)):
+                merged += self._part(start, end)
+                start = end
         return merged
 
     def _points(self) -> Iterator[tuple[int, int, int]]:

@@ -61,12 +61,12 @@ def losses_between(before: Schema, after: Schema) -> tuple[Loss, ...]:
     return tuple(_losses(before, after))
 
 
-def unstated(schema: Schema, shown: Iterable[str]) -> tuple[Loss, ...]:
+def unstated(schema: Schema, properties: Iterable[str]) -> tuple[Loss, ...]:
     """Return the losses of a file that shows tables, columns, their types and only these properties."""
-    shown_properties = frozenset((*shown, "type"))
+    visible_properties = frozenset((*properties, "type"))
     start = new_schema("shown", schema.normalizers.get("names") or "snake_case")
     losses = (loss for loss in _losses(schema, start, with_tables=False) if loss.before is not None)
-    return tuple(loss for loss in losses if loss.item.partition(".")[0] not in shown_properties)
+    return tuple(loss for loss in losses if loss.item.partition(".")[0] not in visible_properties)
 
 
 def _losses(before: Schema, after: Schema, *, with_tables: bool = True) -> Iterator[Loss]:

@@ -179,7 +179,11 @@ def read(text: str, path: str) -> Document:
             bounded, lost_facts = _bounded(field, expansion)
             fields.append(bounded)
             losses += (Loss(f"{name}.{_real_name(field)}", *unread) for unread in lost_facts)
-        columns = [(_real_name(field), _restored(field, path)) for field in fields]
+        columns = []
+        for field in fields:
+            native_type = _label({key: value for key, value in field.items() if key not in ("name", NAME, HINTS)}, None)
+            column = _real_name(field)
+            columns.append((column, CODEC.restored(column, native_type, field.get(HINTS), path)))
         records.append(record(name, columns, record_type.get("doc"), record_type.get(HINTS)))
         losses += losses_of((_read(_real_name(field), field) for field in fields), name)
     return Document(schema_of(records, table_types[0].get(SCHEMA_HINTS) if table_types else None, path), tuple(losses))
@@ -187,11 +191,6 @@ def read(text: str, path: str) -> Document:
 
 def _real_name(native: dict[str, Any]) -> str:
     return str(native.get(NAME) or native["name"])
-
-
-def _restored(native: dict[str, Any], path: str) -> dict[str, Any]:
-    native_type = {key: value for key, value in native.items() if key not in ("name", NAME, HINTS)}
-    return CODEC.restored(_real_name(native), _label(native_type, None), native.get(HINTS), path)
 
 
 def _expand(native: Any, types: dict[str, Any], outer_names: tuple[str, ...]) -> Any:
@@ -221,9 +220,9 @@ def _expand(native: Any, types: dict[str, Any], outer_names: tuple[str, ...]) ->
     return native
 
 
-def _defined(name: str, of: dict[str, Any], named: dict[str, Any]) -> dict[str, Any]:
+def _defined(name: str, of: dict[str, Any], types: dict[str, Any]) -> dict[str, Any]:
     """Register a type under its full name, and under the short name of its namespace; return it."""
-    named[name] = named[name.rpartition(".")[2]] = of
+    types[name] = types[name.rpartition(".")[2]] = of
     return of
 
 

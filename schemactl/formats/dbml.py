@@ -65,9 +65,9 @@ def _table(table: Table, references: list[dict[str, Any]]) -> Iterator[str]:
         settings = [*(["pk"] if written.get("pk") and len(keys) == 1 else [])]
         settings += [word for word in ("not null", "null", "unique") if written.get(word)]
         settings += [f"note: {_string(written['note'])}"] if "note" in written else []
-        shown = f" [{', '.join(settings)}]" if settings else ""
+        settings_text = f" [{', '.join(settings)}]" if settings else ""
         of = written["type"] if _PLAIN_TYPE.fullmatch(written["type"]) else _name(written["type"])
-        lines += [_comment(CODEC.hints(field), "  "), f"  {_name(field.name)} {of}{shown}\n"]
+        lines += [_comment(CODEC.hints(field), "  "), f"  {_name(field.name)} {of}{settings_text}\n"]
     lines += [f"\n  indexes {{\n    ({', '.join(keys)}) [pk]\n  }}\n"] if len(keys) > 1 else []
     lines += [f"\n  Note: {_string(description)}\n"] if description else []
     yield f"{_comment(table_hints(table, native))}Table {_name(table.name)} {{\n{''.join(lines)}}}\n"

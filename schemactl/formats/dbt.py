@@ -278,8 +278,8 @@ def _without_relationships(column: Mapping[str, Any]) -> dict[str, Any]:
     """Return the properties of a column without references to other columns."""
     native = {key: value for key, value in column.items() if key in _NATIVE}
     tests = native.pop("data_tests", native.pop("tests", None)) or ()
-    others = [test for test in tests if not (isinstance(test, dict) and "relationships" in test)]
-    return {**native, **({"data_tests": others} if others else {})}
+    tests = [test for test in tests if not (isinstance(test, dict) and "relationships" in test)]
+    return {**native, **({"data_tests": tests} if tests else {})}
 
 
 def _is_key(native: dict[str, Any], hints: Any) -> bool:
@@ -314,19 +314,18 @@ def _names(value: Any) -> list[str]:
 def _reference(names: list[str], target: Mapping[str, Any], relations: Iterable[Relation]) -> dict[str, Any] | None:
     """Return the reference of a test or a constraint, if it names columns of a relation."""
     if expression := _EXPRESSION.fullmatch(str(target.get("expression")).strip()):
-        others = [name.strip(' "`') for name in expression["columns"].split(",")]
-        return {"columns": names, "referenced_table": expression["table"], "referenced_columns": others}
-    field = target.get("field")
-    others = [field] if isinstance(field, str) else _names(target.get("to_columns"))
+        columns = [name.strip(' "`') for name in expression["columns"].split(",")]
+        return {"columns": names, "referenced_table": expression["table"], "referenced_columns": columns}
+    columns = _names(target.get("field") if isinstance(target.get("field"), str) else target.get("to_columns"))
     to = _TARGET.fullmatch(str(target.get("to")).strip())
-    if to is None or len(others) != len(names):
+    if to is None or len(columns) != len(names):
         return None
     name = read_jinja_string(to["name"])
     versions = [relation for relation in relations if relation.name == name]
     table = next((relation.table for relation in versions if relation.answers_to(name, to["version"])), None)
     if table is None and versions:  # a version that is left out
         return None
-    return {"columns": names, "referenced_table": table or name, "referenced_columns": others}
+    return {"columns": names, "referenced_table": table or name, "referenced_columns": columns}
 
 
 def _meta(native: Mapping[str, Any]) -> dict[str, Any]:

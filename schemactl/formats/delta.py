@@ -75,7 +75,9 @@ CODEC: Final = Codec(lambda field: write_field(_timeless(field)), SPARK.read)
 def read(text: str, path: str) -> Document:
     """Return the schema of one table, with the name in the metadata or else of the file."""
     source = Source(path, text)
-    metadata = _metadata(text)
+    actions = [action for line in text.splitlines() if isinstance(action := _json(line), dict)]
+    descriptions = [action["metaData"] for action in actions if isinstance(action.get("metaData"), dict)]
+    metadata = descriptions[-1] if descriptions else None  # a later description of the table replaces earlier ones
     struct = _json(metadata.get("schemaString")) if metadata else None
     if metadata is None or not isinstance(struct, dict) or struct.get("type") != "struct":
         raise source.refuse("no line describes a table of Delta Lake", 0, "a `metaData` with a `schemaString`")
@@ -95,12 +97,6 @@ def read(text: str, path: str) -> Document:
     table = record(name, columns, metadata.get("description"), hints.get("table"))
     configuration_losses = (Loss(name, key, value) for key, value in configuration.items() if key != HINTS)
     return Document(schema_of([table], hints.get("schema"), path), (*unread(name, struct), *configuration_losses))
-
-
-def _metadata(text: str) -> dict[str, Any] | None:
-    """Return the last description of the table in a commit."""
-    actions = [action for line in text.splitlines() if isinstance(action := _json(line), dict)]
-    return next((action["metaData"] for action in actions[::-1] if isinstance(action.get("metaData"), dict)), None)
 
 
 def _json(text: Any) -> Any:

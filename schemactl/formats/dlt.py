@@ -88,7 +88,9 @@ def read(text: str, path: str) -> Document:
 
 
 def _read(source: Source) -> Document:
-    is_json = _is_json(source)
+    ending = source.path.lower().rpartition(".")[2]
+    begins_as_json = source.text.lstrip("\ufeff \t\r\n")[:1] in ("{", "[")
+    is_json = ending == "json" or (ending not in ("yaml", "yml") and begins_as_json)
     root = _parse(source, is_json)
     finder = Finder(root)
     raw = completed(root_value := nodes.value_of(root), source.path)
@@ -288,11 +290,6 @@ def _means(text: str, layout: Layout, exported: dict[str, Any]) -> bool:
 def _is_ordered(keys: tuple[Key, ...]) -> bool:
     # Only the order of columns counts for the hash (docs/dlt.md §2.1).
     return len(keys) == 3 and keys[0] == "tables" and keys[2] == "columns"
-
-
-def _is_json(source: Source) -> bool:
-    ending = source.path.lower().rpartition(".")[2]
-    return ending == "json" or (ending not in ("yaml", "yml") and source.text.lstrip("\ufeff \t\r\n")[:1] in ("{", "["))
 
 
 def _parse(source: Source, is_json: bool) -> Node:

@@ -53,9 +53,9 @@ def _label(table: Table) -> str:
 
 def _row(number: int, column: Column) -> str:
     name = _html(column.name) + ("" if column.nullable else "*")
-    shown = f"<u>{name}</u>" if column.properties.get("primary_key") else name
+    label = f"<u>{name}</u>" if column.properties.get("primary_key") else name
     of = _html(type_in_words(column))
-    return f'<tr><td align="left" port="c{number}">{shown}</td><td align="left">{of}</td></tr>'
+    return f'<tr><td align="left" port="c{number}">{label}</td><td align="left">{of}</td></tr>'
 
 
 def _end(table: Table, columns: tuple[str, ...]) -> str:

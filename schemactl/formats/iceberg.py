@@ -236,8 +236,8 @@ def _partitions(root: dict[str, Any], fields: list[dict[str, Any]], table: str) 
             if kind == "partition-specs" and item.get("transform") == "identity" and item.get("source-id") in names:
                 partition_columns.add(names[item["source-id"]])
             else:
-                shown = f"{item.get('transform')}({names.get(item.get('source-id'))})"
-                losses.append(Loss(table, kind.removesuffix("s"), shown))
+                transform = f"{item.get('transform')}({names.get(item.get('source-id'))})"
+                losses.append(Loss(table, kind.removesuffix("s"), transform))
     return frozenset(partition_columns), losses
 
 

@@ -412,8 +412,6 @@ def _scalar(types: list[str], keywords: Mapping[str, Any]) -> tuple[dict[str, An
 _FLOATS: Final = ("decimal", "double", "float")
 
 
-def _read_column(name: str, native: dict[str, Any]) -> Field:
-    return _Reader(Source("", ""), nodes.Mapping(0, ()), {}).column(name, native)
-
-
-CODEC: Final = Codec(_write, _read_column)
+CODEC: Final[Codec[dict[str, Any]]] = Codec(
+    _write, lambda name, native: _Reader(Source("", ""), nodes.Mapping(0, ()), {}).column(name, native)
+)

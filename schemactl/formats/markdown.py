@@ -11,7 +11,7 @@ from schemactl.formats._losses import Loss, unstated
 from schemactl.formats._readers import ReadersByColumn, readers_in_words
 from schemactl.formats._relations import hints_in_words, relations_of, type_in_words
 from schemactl.formats._tables import data_tables
-from schemactl.schema.types import Column, Schema
+from schemactl.schema.types import Schema
 
 ENDINGS: Final = (".md", ".markdown")
 SHOWS_READERS: Final = True
@@ -44,23 +44,15 @@ def write(
         ]
         if facts:
             sections.append("\n".join(facts))
-        rows = [
-            _row([*_cells(column), *([] if readers is None else [readers_in_words(readers.get((table.name, name)))])])
-            for name, column in table.columns.items()
-        ]
+        rows = []
+        for name, column in table.columns.items():
+            cells = [name, type_in_words(column), "yes" if column.nullable else "no", ", ".join(hints_in_words(column))]
+            cells.append(column.properties.get("description") or "")
+            cells += [] if readers is None else [readers_in_words(readers.get((table.name, name)))]
+            rows.append(_row(cells))
         if rows:
             sections.append("\n".join((_row(headings), f"|{' --- |' * len(headings)}", *rows)))
     return "\n\n".join(sections) + "\n"
-
-
-def _cells(column: Column) -> tuple[str, ...]:
-    return (
-        column.name,
-        type_in_words(column),
-        "yes" if column.nullable else "no",
-        ", ".join(hints_in_words(column)),
-        column.properties.get("description") or "",
-    )
 
 
 def _row(cells: Iterable[str]) -> str:

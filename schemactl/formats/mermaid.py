@@ -7,12 +7,12 @@ and HTML in quoted texts too, and has no escapes there: a zero-width space break
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Final, TypeAlias
 
 from schemactl.formats._losses import Loss, unstated
 from schemactl.formats._readers import ReadersByColumn, printable
-from schemactl.formats._relations import Relation, relations_of, type_in_words
+from schemactl.formats._relations import relations_of, type_in_words
 from schemactl.formats._tables import data_tables
 from schemactl.schema.types import Column, Schema
 
@@ -52,7 +52,10 @@ def write(
         lines += [f"    {entities[table.name, None]} {{"]
         lines += [f"        {_attribute(column, column.name in foreign)}" for column in table.columns.values()]
         lines += ["    }"]
-    lines += [f"    {_relation(relation, entities)}" for relation in relations]
+    for relation in relations:
+        label = relation.label or ", ".join(relation.columns) or "nested in"
+        sides = f"{entities[relation.other, None]} ||--o{{ {entities[relation.table, None]}"
+        lines.append(f"    {sides} : {_quoted(label)}")
     for (table_name, reader), columns in uses.items():
         label = f"reads {', '.join(columns)}"
         lines.append(f"    {entities[table_name, None]} ||..o{{ {entities[None, reader]} : {_quoted(label)}")
@@ -102,11 +105,6 @@ def _word(name: str) -> str:
     """Return a name as an attribute can have it; letters of other scripts stay."""
     word = re.sub(r"[^\w-]|[\xaa\xb2\xb3\xb5\xb9\xba\xbc-\xbe]", "_", name)
     return f"_{word}" if _KEY.match(word) or not re.match(r"[^\W\d]", word) else word
-
-
-def _relation(relation: Relation, entities: Mapping[_Node, str]) -> str:
-    label = relation.label or ", ".join(relation.columns) or "nested in"
-    return f"{entities[relation.other, None]} ||--o{{ {entities[relation.table, None]} : {_quoted(label)}"
 
 
 def _quoted(text: str) -> str:

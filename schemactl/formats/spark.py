@@ -104,18 +104,17 @@ def table_of(struct: dict[str, Any], path: str, naming: Naming | None) -> Docume
 
 def columns_of(struct: dict[str, Any], codec: Codec[dict[str, Any]], path: str) -> tuple[tuple[str, Properties], ...]:
     """Return the columns of rows that a StructType describes, with the hints in its metadata."""
-    return tuple((native["name"], _restored(native, codec, path)) for native in entries(struct.get("fields")))
+    columns = []
+    for native in entries(struct.get("fields")):
+        metadata = mapping(native.get("metadata"))
+        native_type = {**native, "metadata": {key: value for key, value in metadata.items() if key != HINTS}}
+        columns.append((native["name"], codec.restored(native["name"], native_type, metadata.get(HINTS), path)))
+    return tuple(columns)
 
 
 def unread(table: str, struct: dict[str, Any]) -> tuple[Loss, ...]:
     """Return the facts of a StructType that the columns of a table lack."""
     return tuple(losses_of((_read(native["name"], native) for native in entries(struct.get("fields"))), table))
-
-
-def _restored(native: dict[str, Any], codec: Codec[dict[str, Any]], path: str) -> dict[str, Any]:
-    metadata = {key: value for key, value in mapping(native.get("metadata")).items() if key != HINTS}
-    native_type = {**native, "metadata": metadata}
-    return codec.restored(native["name"], native_type, mapping(native.get("metadata")).get(HINTS), path)
 
 
 def _read(name: str, native: dict[str, Any]) -> Field:

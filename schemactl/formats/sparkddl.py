@@ -70,8 +70,8 @@ def read(text: str, path: str, naming: Naming | None = None) -> Document:
     try:
         fields = read_ddl_columns(text)
     except DdlError as error:
-        refused = source.refuse_depth(error.at) if error.is_too_deep else source.refuse(str(error), error.at)
-        raise refused from error
+        fault = source.refuse_depth(error.at) if error.is_too_deep else source.refuse(str(error), error.at)
+        raise fault from error
     return table_of({"type": "struct", "fields": list(map(_native, fields))}, path, naming)
 
 

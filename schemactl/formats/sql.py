@@ -265,8 +265,8 @@ class SqlDialect:
         yield from map(self._foreign_key, references)
 
     def _foreign_key(self, reference: dict[str, Any]) -> str:
-        columns, others = (", ".join(map(self.sql.quote, reference[key])) for key in ("columns", "referenced_columns"))
-        return f"FOREIGN KEY ({columns}) REFERENCES {self.sql.quote(reference['referenced_table'])} ({others})"
+        columns, targets = (", ".join(map(self.sql.quote, reference[key])) for key in ("columns", "referenced_columns"))
+        return f"FOREIGN KEY ({columns}) REFERENCES {self.sql.quote(reference['referenced_table'])} ({targets})"
 
     def _late_foreign_keys(self, ordered: _Made) -> str:
         name = self.sql.place(ordered.table.name)

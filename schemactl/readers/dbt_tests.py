@@ -200,9 +200,15 @@ def tested_node(node: Mapping[str, Any]) -> str | None:
     attached = node.get("attached_node")
     if isinstance(attached, str):
         return attached
+    parents = parents_of(node)
+    return parents[0] if len(parents) == 1 else None
+
+
+def parents_of(node: Mapping[str, Any]) -> list[str]:
+    """Return the ids of the nodes that a node depends on directly."""
     depends_on = node.get("depends_on")
     parents = depends_on.get("nodes") if isinstance(depends_on, Mapping) else None
-    return str(parents[0]) if isinstance(parents, list) and len(parents) == 1 else None
+    return [str(parent) for parent in parents] if isinstance(parents, list) else []
 
 
 def sql_of_test(node: Mapping[str, Any], relation: str, target: str | None, dialect: str | None) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, Final, TypeGuard
 
-from schemactl.readers.dbt_tests import ProjectNodes, read_column_tests
+from schemactl.readers.dbt_tests import ProjectNodes, parents_of, read_column_tests
 from schemactl.readers.templates import REF_TAG, SOURCE_TAG, fill_in
 from schemactl.store.file_trees import FileTree, TreeFile, WorkingFiles
 
@@ -112,7 +112,8 @@ def read_project_files(files: FileTree, content: Mapping[str, Any], folder: Path
     if not all_paths & nodes_by_path.keys():
         return ProjectFiles(dict(content), ())
     for path in nodes_by_path.keys() - all_paths:
-        if not files.is_on_disk or _is_newer(_nearest_folder(path), built.generated):
+        nearest_folder = next((folder for folder in Path(path).parents if folder.is_dir()), Path())
+        if not files.is_on_disk or _is_newer(nearest_folder, built.generated):
             del new_nodes[nodes_by_path[path]]
             changed_paths.append(path)
     new_content = {**content, "nodes": new_nodes}
@@ -144,11 +145,6 @@ def _is_newer(path: Path, moment: int) -> bool:
         return path.stat().st_mtime_ns > moment
     except OSError:
         return False
-
-
-def _nearest_folder(path: str) -> Path:
-    """Return the folder of a path, or the nearest one above it that exists."""
-    return next((folder for folder in Path(path).parents if folder.is_dir()), Path())
 
 
 def _yaml_files(
@@ -230,7 +226,7 @@ def _new_node(kind: str, path: Path, folder: Path) -> dict[str, Any]:
 
 def _with_text(node: Mapping[str, Any], text: str, content: Mapping[str, Any]) -> dict[str, Any]:
     """Return a node with another text, filled in, and the nodes that it depends on."""
-    parents = dict.fromkeys((*_old_parents(node), *_parents_in(text, content)))
+    parents = dict.fromkeys((*parents_of(node), *_parents_in(text, content)))
 
     def relation(tag: re.Match[str]) -> str:
         source = _source_of(tag, content)
@@ -242,12 +238,6 @@ def _with_text(node: Mapping[str, Any], text: str, content: Mapping[str, Any]) -
     sql, template_line = fill_in(SOURCE_TAG.sub(relation, text))
     fields = {"raw_code": text, "compiled_code": sql, TEMPLATE_LINE: template_line}
     return {**node, **fields, "depends_on": {"nodes": list(parents)}}
-
-
-def _old_parents(node: Mapping[str, Any]) -> list[str]:
-    depends_on = node.get("depends_on")
-    parents = depends_on.get("nodes") if isinstance(depends_on, Mapping) else None
-    return [str(parent) for parent in parents] if isinstance(parents, list) else []
 
 
 def _parents_in(text: str, content: Mapping[str, Any]) -> Iterator[str]:
@@ -265,7 +255,4 @@ def _source_of(tag: re.Match[str], content: Mapping[str, Any]) -> tuple[str, Map
     """Return the source that a tag names, with its id."""
     sources: Mapping[str, Mapping[str, Any]] = content.get("sources", {})
     names = (tag[2], tag[4])
-    return next(
-        (item for item in sources.items() if (item[1].get("source_name"), item[1].get("name")) == names),
-        None,
-    )
+    return next((item for item in sources.items() if (item[1].get("source_name"), item[1].get("name")) == names), None)

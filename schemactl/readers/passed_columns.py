@@ -108,8 +108,8 @@ class ReaderGraph(Protocol):
         """Return a reader by its id."""
         ...
 
-    def behind(self, reader_id: str) -> Iterable[str]:
-        """Return the ids of the direct and indirect readers of a reader's results, nearest first."""
+    def dependents(self, reader_id: str) -> Iterable[str]:
+        """Return the ids of the direct readers of a reader's results."""
         ...
 
 
@@ -122,6 +122,16 @@ def _unread(reader: Reader, reading: Reading) -> Readership:
     reason = f"more than {MAX_LEVELS:,} readers in a row"
     columns = dict.fromkeys((passage.table, passage.column) for passage in reading.columns or ())
     return Readership(blind=tuple(Blindness(reader, reason, table, column) for table, column in columns))
+
+
+def _downstream(graph: ReaderGraph, reader_id: str) -> tuple[Reader, ...]:
+    """Return the direct and indirect readers of a reader's results, nearest first."""
+    reader_ids, reached = [reader_id], {reader_id}
+    for next_id in reader_ids:
+        new_ids = [dependent for dependent in dict.fromkeys(graph.dependents(next_id)) if dependent not in reached]
+        reader_ids += new_ids
+        reached.update(new_ids)
+    return tuple(map(graph.reader, reader_ids[1:]))
 
 
 def follow_columns(graph: ReaderGraph) -> Readership:
@@ -151,7 +161,7 @@ def follow_columns(graph: ReaderGraph) -> Readership:
         if not readings:
             break
     readerships += (_unread(graph.reader(reading.reader_id), reading) for reading in readings)
-    downstream = {graph.reader(name): tuple(map(graph.reader, graph.behind(name))) for name in reached}
+    downstream = {graph.reader(reader_id): _downstream(graph, reader_id) for reader_id in reached}
     uses = [use for readership in readerships for use in readership.uses]
     blind = [item for readership in readerships for item in readership.blind]
     if followed:  # two readings of a text can have a use in common

@@ -216,12 +216,12 @@ class QueryWalk:
                 replace(item, passages=merge_passages(item.passages, second_branch.find(item.name) or ()), line=None)
                 for item in first_branch.outputs
             ]
-            others = [output for output in second_branch.outputs if names.isdisjoint(output.names)]
+            unmatched = [output for output in second_branch.outputs if names.isdisjoint(output.names)]
             if is_by_name or first_branch.is_open:
                 # Branches mostly have the same names: the unknown columns of the first one can have these.
-                outputs += others
+                outputs += unmatched
             else:
-                self._blind_positions(others)
+                self._blind_positions(unmatched)
             return Relation(tuple(outputs), is_open or not is_by_name)
         return Relation(
             tuple(

@@ -63,7 +63,7 @@ class _SqlGraph:
     def first_readings(self) -> Iterator[Reading]:
         """Yield the readings of the schema's tables: all texts may read them."""
         for number, node in enumerate(self.nodes):
-            yield Reading(str(number), self._for_node(node, node.text.tables))
+            yield Reading(str(number), self._visible_tables(node, node.text.tables))
 
     def read(self, readings: Sequence[Reading]) -> list[tuple[Readership, Mapping[str, list[list[Any]]]]]:
         """Return the uses of each reading, and the outputs of the tables and views that the text creates."""
@@ -95,72 +95,65 @@ class _SqlGraph:
 
     def readers_of(self, result: str) -> list[str]:
         """Return the texts that contain the name of a table or view, without its creator."""
-        creator = self.creators[result]
-        first_word = next(iter(words_in(self.relations[result][1])), "")
-        return [str(number) for number in self._numbers_by_word.get(first_word, ()) if str(number) != creator]
+        _, name = self.relations[result]
+        return [reader_id for reader_id in self._ids_naming(name) if reader_id != self.creators[result]]
 
     def next_reading(self, result: str, reader_id: str, passages: tuple[Passage, ...]) -> Reading:
         """Return the reading of a table or view by a text, even if no column of the schema is passed on."""
         dataset, name = self.relations[result]
-        node = self._node(reader_id)
         columns = tuple(dict.fromkeys(passage.output for passage in passages))
-        tables = ReadTables({name: columns}, dataset)
-        return Reading(reader_id, self._for_node(node, tables), (), passages, result)
+        tables = self._visible_tables(self._node(reader_id), ReadTables({name: columns}, dataset))
+        return Reading(reader_id, tables, (), passages, result)
 
     def reader(self, reader_id: str) -> Reader:
         """Return the reader of a text."""
         return self._node(reader_id).text.reader
 
-    def behind(self, reader_id: str) -> list[str]:
-        """Return the direct and indirect readers of the tables and views of a text, nearest first."""
-        names: dict[str, None] = {}
-        waiting = list(self.readers_by_creator.get(reader_id, ()))
-        for name in waiting:
-            if name not in names and name != reader_id:
-                names[name] = None
-                waiting.extend(self.readers_by_creator.get(name, ()))
-        return list(names)
+    def dependents(self, reader_id: str) -> Iterable[str]:
+        """Return the direct readers of the tables and views of a text."""
+        return self.readers_by_creator.get(reader_id, ())
 
     def _node(self, reader_id: str) -> SqlNode:
         return self.nodes[int(reader_id)]
 
-    def _for_node(self, node: SqlNode, tables: ReadTables) -> ReadTables:
+    def _visible_tables(self, node: SqlNode, tables: ReadTables) -> ReadTables:
         """Return tables as a text can name them: a bare name means a view of the text's own dataset first."""
         if node.relation is None or node.relation[0] == tables.dataset:
             return tables
-        own_names = self._names_by_dataset.get(node.relation[0], frozenset())
-        return replace(tables, shadowed=tuple(name for name in tables.columns if name.casefold() in own_names))
+        view_names = self._view_names[node.relation[0]]
+        return replace(tables, shadowed=tuple(name for name in tables.columns if name.casefold() in view_names))
 
     @cached_property
-    def _names_by_dataset(self) -> Mapping[str, frozenset[str]]:
-        names: defaultdict[str, set[str]] = defaultdict(set)
+    def _view_names(self) -> Mapping[str, set[str]]:
+        """The names of the views of each dataset, in lower case."""
+        view_names: defaultdict[str, set[str]] = defaultdict(set)
         for node in self.nodes:
             if node.relation is not None:
-                names[node.relation[0]].add(node.relation[1].casefold())
-        return {dataset: frozenset(dataset_names) for dataset, dataset_names in names.items()}
+                view_names[node.relation[0]].add(node.relation[1].casefold())
+        return view_names
 
     @cached_property
-    def _numbers_by_word(self) -> Mapping[str, list[int]]:
-        numbers: defaultdict[str, list[int]] = defaultdict(list)
+    def _ids_by_word(self) -> Mapping[str, list[str]]:
+        """The ids of the texts that contain each word."""
+        ids: defaultdict[str, list[str]] = defaultdict(list)
         for number, node in enumerate(self.nodes):
             for word in set(words_in(node.text.text)):
-                numbers[word].append(number)
-        return numbers
+                ids[word].append(str(number))
+        return ids
+
+    def _ids_naming(self, name: str) -> Sequence[str]:
+        """Return the ids of the texts that may name a table or view: they contain the first word of its name."""
+        return self._ids_by_word.get(next(iter(words_in(name)), ""), ())
 
     def _is_unambiguous(self, reader_id: str, relation: RelationName) -> bool:
         """Return whether no other text creates a table or view that may be the same one."""
-        node = self._node(reader_id)
-        if node.relation is not None:
+        if self._node(reader_id).relation is not None:
             return True
         dataset, name = relation[0].casefold(), relation[1].casefold()
         return not any(
-            other_name == name and (not other_dataset or not dataset or other_dataset == dataset)
-            for number in self._numbers_by_word.get(next(iter(words_in(name)), ""), ())
-            if str(number) != reader_id
-            for other_dataset, other_name in _created_names(self.nodes[number].text.text)
+            # A statement without a dataset may create the table in any.
+            create[2] == name and (not create[1] or not dataset or create[1] == dataset)
+            for other_id in self._ids_naming(name)
+            if other_id != reader_id
+            for create in _CREATE.finditer(self._node(other_id).text.text.casefold())
         )
-
-
-def _created_names(text: str) -> Iterable[RelationName]:
-    """Yield the dataset and name of each CREATE TABLE and VIEW, in lower case."""
-    return ((match[1] or "", match[2]) for match in _CREATE.finditer(text.casefold()))

@@ -70,15 +70,11 @@ def read_uses(texts: Sequence[SqlText]) -> list[Uses]:
     texts_to_read = {
         number: replace(text, tables=text.tables.for_text(text.text, names))
         for number, text in enumerate(texts)
-        if (names := _names_in(text))
+        # A parameter may name any table.
+        if (names := text.tables.columns if names_any_table(text.text) else text.tables.mentioned_in(text.text))
     }
     uses_by_number = _uses_of(texts_to_read)
     return [uses_by_number.get(number, _NO_USES) for number in range(len(texts))]
-
-
-def _names_in(text: SqlText) -> tuple[str, ...]:
-    """Return the tables that a text may name: all of them if a parameter names one."""
-    return tuple(text.tables.columns) if names_any_table(text.text) else text.tables.mentioned_in(text.text)
 
 
 def read_sql(text: str, reader: Reader, tables: ReadTables, dialect: str | None) -> Readership:
@@ -93,16 +89,14 @@ def readership_of(reader: Reader, uses: Uses) -> Readership:
     rows = (*uses["tables"], *uses["columns"], *uses["blind"])
     locations = {line: Location(path, line) for line in {row[-1] for row in rows}}
     table_uses = [Use(reader, table, None, Clause.FROM, location=locations[line]) for table, line in uses["tables"]]
-    column_uses = [
-        Use(reader, table, column, _CLAUSES[clause], is_computed, is_fixed, locations[line], cast=_cast_of(cast))
-        for table, column, clause, is_computed, is_fixed, cast, line in uses["columns"]
-    ]
+    column_uses = []
+    for table, column, clause, is_computed, is_fixed, row, line in uses["columns"]:
+        cast = None if row is None else Cast(DataType(row[0]), *row[1:])
+        column_uses.append(
+            Use(reader, table, column, _CLAUSES[clause], is_computed, is_fixed, locations[line], cast=cast)
+        )
     blind = [Blindness(reader, reason, table, column, locations[line]) for table, column, reason, line in uses["blind"]]
     return Readership((*table_uses, *column_uses), tuple(blind))
-
-
-def _cast_of(row: Sequence[Any] | None) -> Cast | None:
-    return None if row is None else Cast(DataType(row[0]), *row[1:])
 
 
 def _uses_of(texts: Mapping[int, SqlText]) -> dict[int, Uses]:
@@ -114,14 +108,14 @@ def _uses_of(texts: Mapping[int, SqlText]) -> dict[int, Uses]:
     missing = {number: text for number, text in texts.items() if number not in uses}
     new_uses = dict(zip(missing, _parse_texts(list(missing.values())), strict=True))
     if folder and new_uses:
-        contents = {keys[number]: orjson.dumps(entry) for number, entry in new_uses.items() if not _is_passing(entry)}
+        contents = {
+            keys[number]: orjson.dumps(entry)
+            for number, entry in new_uses.items()
+            # The machine was too slow: another run may find more.
+            if not any(reason == TOO_LONG for *_, reason, _ in entry["blind"])
+        }
         write_entries(folder, contents)
     return uses | new_uses
-
-
-def _is_passing(uses: Uses) -> bool:
-    """Return whether another run may find more: the machine was too slow."""
-    return any(reason == TOO_LONG for *_, reason, _ in uses["blind"])
 
 
 def _parse(content: bytes | None) -> Uses | None:

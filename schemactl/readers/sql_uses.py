@@ -19,7 +19,6 @@ from schemactl.readers.tables import ReadTables
 from schemactl.readers.templates import names_any_table
 from schemactl.readers.uses import MAX_SECONDS, TOO_LONG, Uses
 from schemactl.review.readers import Clause
-from schemactl.schema.casts import Cast
 from schemactl.time_limit import time_limit
 from schemactl.type_systems.sql_fields import unlogged
 
@@ -55,11 +54,10 @@ def find_uses(text: str, tables: ReadTables, dialect: str | None) -> Uses:
     except InputError as error:
         walk = StatementWalk(tables, dialect)
         walk.blind_text(text, error.message, None)
-    columns = [
-        (use.table, use.column, use.clause.value, use.is_computed, use.is_positional, _cast_row(use.cast), use.line)
-        for use in walk.uses
-    ]
-    columns.sort(key=lambda row: row[-1] or 0)
+    columns = []
+    for use in sorted(walk.uses, key=lambda use: use.line or 0):
+        cast = use.cast and (use.cast.target.value, use.cast.has_time_zone, use.cast.is_operand)
+        columns.append((use.table, use.column, use.clause.value, use.is_computed, use.is_positional, cast, use.line))
     return {
         "tables": [list(row) for row in walk.table_uses],
         "columns": [list(row) for row in dict.fromkeys(columns)],
@@ -67,10 +65,6 @@ def find_uses(text: str, tables: ReadTables, dialect: str | None) -> Uses:
         "outputs": _output_rows(walk.result),
         "created": [[dataset, name, _output_rows(relation)] for (dataset, name), relation in walk.shared.items()],
     }
-
-
-def _cast_row(cast: Cast | None) -> tuple[str, bool, bool] | None:
-    return None if cast is None else (cast.target.value, cast.has_time_zone, cast.is_operand)
 
 
 def _output_rows(relation: Relation) -> list[list[Any]]:

@@ -69,14 +69,14 @@ class _Console(Console):
     """A console that wraps no label of a tree that fits on its line: of 10,000 labels, wrapping is most of the time."""
 
     def render_lines(
-        self, renderable: RenderableType, options: ConsoleOptions | None = None, *, pad: bool = True, **others: Any
+        self, renderable: RenderableType, options: ConsoleOptions | None = None, *, pad: bool = True, **more: Any
     ) -> list[list[Segment]]:
-        if options is not None and not pad and not others and isinstance(renderable, Styled) and not renderable.style:
+        if options is not None and not pad and not more and isinstance(renderable, Styled) and not renderable.style:
             text = renderable.renderable
             is_plain = isinstance(text, Text) and text.justify is None and text.plain.isprintable()
             if is_plain and isinstance(text, Text) and text.cell_len <= options.max_width:
                 return [[*text.render(self)]]
-        return super().render_lines(renderable, options, pad=pad, **others)
+        return super().render_lines(renderable, options, pad=pad, **more)
 
 
 def print_line(text: str, look: Look, style: str = "") -> str:

@@ -231,11 +231,10 @@ def _findings(report: InferenceReport) -> Iterator[Finding]:
     name = report.name
     for violation in report.violations:
         column = violation.variant_of or violation.column  # as all formats name it
-        place = ".".join(filter(None, (violation.table, column)))
+        path = ".".join(filter(None, (violation.table, column)))
         first = f", first at {violation.first}" if violation.first is not None else ""
         contract = f"{violation.entity}={violation.mode}; {counted(violation.values, 'value')}{first}"
-        change = f"{violation.found}, expected {violation.expected} ({contract})"
-        message = f"`{place}`: {change}"
+        message = f"`{path}`: {violation.found}, expected {violation.expected} ({contract})"
         location = _location(violation.first) if violation.first is not None else None
         finding = finding_of(rules.VIOLATES, message, name, location=location, table=violation.table, column=column)
         # The contract asks for the discards, so these are no errors.

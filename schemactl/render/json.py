@@ -52,21 +52,21 @@ another name.
 """
 
 
-def document(value: Any, shown: Shown) -> Any:
-    """Return a value as JSON data; all fields of a dataclass that ``shown`` does not have."""
+def document(value: Any, forms: Shown) -> Any:
+    """Return a value as JSON data; all fields of a dataclass that ``forms`` does not have."""
     type_names = (base.__name__ for base in type(value).__mro__)
-    declaration = next((shown[name] for name in type_names if name in shown), None)
+    declaration = next((forms[name] for name in type_names if name in forms), None)
     if callable(declaration):
         return declaration(value)
     match value:
         case Enum():
             return value.value
         case Table() | Column():
-            return document(value.to_dict(), shown)
+            return document(value.to_dict(), forms)
         case Mapping():
-            return {str(key): document(item, shown) for key, item in value.items()}
+            return {str(key): document(item, forms) for key, item in value.items()}
         case list() | tuple():
-            return [document(item, shown) for item in value]
+            return [document(item, forms) for item in value]
         case date():
             return value.isoformat()
         case Location():
@@ -79,7 +79,7 @@ def document(value: Any, shown: Shown) -> Any:
         return {"kind": type(value).__name__, **plain}
     field_names = declaration.split() if declaration is not None else [field.name for field in fields(value)]
     assignments = (name.partition("=") for name in field_names)
-    return {name: document(attrgetter(path or name)(value), shown) for name, _, path in assignments}
+    return {name: document(attrgetter(path or name)(value), forms) for name, _, path in assignments}
 
 
 def _without_infinity(value: Any) -> Any:

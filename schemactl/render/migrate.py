@@ -144,10 +144,10 @@ def _newer_files(report: reports.RollbackReport, look: Look) -> str:
     if report.files_hash is None or report.files_hash == report.after or look.is_quiet:
         return ""
     name = escape(report.name)
-    again = f"the schema files of `{name}` still have the change: `schemactl migrate apply {name}` would make it again"
+    state = f"the schema files of `{name}` still have the change: `schemactl migrate apply {name}` would make it again"
     restore = "restore both files from git, or edit the import file back"
     advice = f"to remove it there too, {restore} and run `schemactl sync {name}`"
-    return print_line(again, look) + print_line(advice, look)
+    return print_line(state, look) + print_line(advice, look)
 
 
 def _undone_steps(steps: Sequence[reports.UndoneStep], look: Look) -> Iterator[list[RenderableType]]:
@@ -433,8 +433,8 @@ def _odd(report: reports.VerifyReport) -> Iterator[RenderableType]:
     for moved in report.misplaced:
         name, noun = (moved.table, "rows") if moved.column is None else (f"{moved.table}.{moved.column}", "values")
         message = f"`{name}` does not contain the {noun} of `{moved.origin}`, its name in `x-renamed-from`"
-        again = f"set `x-renamed-from: [{moved.origin}]` again and apply it while `{moved.origin}` exists"
-        hint = f"{again}; if the values are correct now, run `schemactl migrate baseline`"
+        advice = f"set `x-renamed-from: [{moved.origin}]` again and apply it while `{moved.origin}` exists"
+        hint = f"{advice}; if the values are correct now, run `schemactl migrate baseline`"
         yield from (warning("values", escape(message)), *show_hint(hint))
 
 

@@ -66,8 +66,8 @@ def _lines(report: ReadersReport, look: Look) -> Iterator[RenderableType]:
             anywhere.setdefault(blindness.reason, {})[show_name(blindness.reader.name)] = None
     for reason, names in anywhere.items():
         first_names = ", ".join(list(names)[:MOST_READERS])
-        others = f" and {len(names) - MOST_READERS:,} more" if len(names) > MOST_READERS else ""
-        yield warning("cannot tell", f"what {first_names}{others} may read: {escape(reason)}")
+        more = f" and {len(names) - MOST_READERS:,} more" if len(names) > MOST_READERS else ""
+        yield warning("cannot tell", f"what {first_names}{more} may read: {escape(reason)}")
 
 
 def _readers_of(row: ColumnReaders) -> list[str]:

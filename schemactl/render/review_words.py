@@ -352,8 +352,8 @@ def file_name(path: str) -> str | None:
             return None
         # git takes paths of a revision from the top, unless they begin with a dot.
         folder = folder if path.startswith(("./", "../")) else top
-    whole = Path(os.path.normpath(folder / path))
-    return (whole.relative_to(top) if whole.is_relative_to(top) else whole).as_posix()
+    file = Path(os.path.normpath(folder / path))
+    return (file.relative_to(top) if file.is_relative_to(top) else file).as_posix()
 
 
 def file_place(location: Location | None) -> Location | None:

@@ -16,11 +16,11 @@ Item = TypeVar("Item")
 def first_of_each_kind(items: Iterable[Item], kind: Callable[[Item], Hashable]) -> tuple[list[Item], list[Item]]:
     """Return the first item of each kind, and all other items; both in the order of the items."""
     kinds = set[Hashable]()
-    firsts, others = list[Item](), list[Item]()
+    firsts, followers = list[Item](), list[Item]()
     for item in items:
-        (others if kind(item) in kinds else firsts).append(item)
+        (followers if kind(item) in kinds else firsts).append(item)
         kinds.add(kind(item))
-    return firsts, others
+    return firsts, followers
 
 
 def kind_of(finding: Finding) -> tuple[str, Severity, bool]:

@@ -62,9 +62,10 @@ def constrains_values(name: str) -> bool:
 
 def has_rule(name: str) -> bool:
     """Return whether another rule than H603 reports a hint."""
-    others = (STABILITY, ID, PROTO_TYPE, PROTO_KEY, PROTO_ENUM)
-    return constrains_values(name) or name in _PROCESSING or name in _CHANGES or name in others
+    return constrains_values(name) or name in _HINTS_WITH_RULES
 
+
+_HINTS_WITH_RULES: Final = _PROCESSING | _CHANGES | {STABILITY, ID, PROTO_TYPE, PROTO_KEY, PROTO_ENUM}
 
 HintChange = ColumnPropertyChanged | TablePropertyChanged
 _Change = TypeVar("_Change", ColumnPropertyChanged, TablePropertyChanged)

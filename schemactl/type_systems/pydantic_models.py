@@ -128,9 +128,9 @@ def fields_of(model: type[BaseModel]) -> tuple[ModelField, ...]:
         except TooManyFieldsError as error:
             message = f"the models within `{model.__name__}` have too many columns: {error}"
             raise InputError(message, hint="without `skip_nested_types`, each nested model is one column") from error
-    first, *others = [fields_of(variant) for variant in dict.fromkeys(variants.models.values())]
-    shared = set.intersection(*({field.path for field in fields} for fields in (first, *others)))
-    return tuple(field for field in first if field.path in shared)
+    fields_by_variant = [fields_of(variant) for variant in dict.fromkeys(variants.models.values())]
+    shared = set.intersection(*({field.path for field in fields} for fields in fields_by_variant))
+    return tuple(field for field in fields_by_variant[0] if field.path in shared)
 
 
 def _skips(model: type[BaseModel]) -> Any:

@@ -167,8 +167,8 @@ def kind_of(constraint: exp.Expr) -> exp.Expr:
 def read_options(properties: exp.Properties) -> tuple[str | None, list[exp.Expression]]:
     """Return the description in BigQuery's OPTIONS, if any, and the other options."""
     descriptions = [option for option in properties.expressions if option.name.lower() == "description"]
-    others = [option for option in properties.expressions if option not in descriptions]
-    return descriptions[0].args["value"].name if descriptions else None, others
+    options = [option for option in properties.expressions if option not in descriptions]
+    return descriptions[0].args["value"].name if descriptions else None, options
 
 
 def _field(name: str, kind: exp.DataType, dialect: str) -> Field:

@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from schemactl.errors import CommandWarning, InputError, Location
 from schemactl.readers.dbt_lines import map_lines
-from schemactl.readers.dbt_tests import quote_name, sql_of_test, tested_node
+from schemactl.readers.dbt_tests import parents_of, quote_name, sql_of_test, tested_node
 from schemactl.readers.dbt_texts import (
     TEMPLATE_LINE,
     BuildTimes,
@@ -103,8 +103,8 @@ def _with_files(files: FileTree, sections: Mapping[str, Any], folder: Path, mani
     project = read_project_files(files, sections, folder, _build_times(sections["metadata"], manifest))
     if files.is_on_disk and project.changed_paths:
         first_path, *other_paths = project.changed_paths
-        others = f" and {counted(len(other_paths), 'other file')}" if other_paths else ""
-        message = f"`{manifest}` is older than `{first_path}`{others}, whose text is read instead: run `dbt compile`"
+        more = f" and {counted(len(other_paths), 'other file')}" if other_paths else ""
+        message = f"`{manifest}` is older than `{first_path}`{more}, whose text is read instead: run `dbt compile`"
         warnings.warn(CommandWarning(message), stacklevel=2)
     return project.content
 
@@ -195,19 +195,14 @@ class _Project:
     def _children(self) -> Mapping[str, tuple[str, ...]]:
         children: defaultdict[str, list[str]] = defaultdict(list)
         for name, node in self._nodes.items():
-            for parent in _parents(node):
+            for parent in parents_of(node):
                 children[parent].append(name)
         return {name: tuple(names) for name, names in children.items()}
 
-    def behind(self, reader_id: str) -> list[str]:
-        """Return the names of direct and indirect dependents of a node, nearest first, without tests."""
-        names: dict[str, None] = {}
-        waiting = list(self._children.get(reader_id, ()))
-        for name in waiting:
-            if name not in names:
-                names[name] = None
-                waiting.extend(self._children.get(name, ()))
-        return [name for name in names if self._nodes[name].get("resource_type") not in ("test", "unit_test")]
+    def dependents(self, reader_id: str) -> list[str]:
+        """Return the nodes that depend on a node directly, without tests."""
+        children = self._children.get(reader_id, ())
+        return [name for name in children if self._nodes[name].get("resource_type") not in ("test", "unit_test")]
 
     def first_readings(self) -> Iterator[Reading]:
         """Yield the readings by nodes that depend on a source, or whose SQL names its table without ``source()``."""
@@ -230,10 +225,10 @@ class _Project:
 
     def _sources_of(self, node_id: str) -> tuple[str, ...]:
         """Return the tables of the sources that a node's SQL names, directly or in its ephemeral models."""
-        parents = list(dict.fromkeys(_parents(self._nodes[node_id])))
+        parents = list(dict.fromkeys(parents_of(self._nodes[node_id])))
         for name in parents:
             if self._is_ephemeral(name):
-                parents += [parent for parent in _parents(self._nodes[name]) if parent not in parents]
+                parents += [parent for parent in parents_of(self._nodes[name]) if parent not in parents]
         tables = (self._tables_by_source[name] for name in parents if name in self._tables_by_source)
         return tuple(dict.fromkeys(tables))
 
@@ -302,7 +297,9 @@ class _Project:
     def _sql_of_test(self, node: Mapping[str, Any]) -> str | None:
         """Return SQL that uses the columns of a generic test as the test does; None if its table is not known."""
         holder_id = tested_node(node)
-        relations = {parent: relation for parent in _parents(node) if (relation := self._relation(parent)) is not None}
+        relations = {
+            parent: relation for parent in parents_of(node) if (relation := self._relation(parent)) is not None
+        }
         target = next((relation for parent, relation in relations.items() if parent != holder_id), None)
         if holder_id is None or holder_id not in relations:
             return None
@@ -425,12 +422,6 @@ def _mapping(content: Any, name: str) -> Mapping[str, Any]:
     if name not in ("sources", "groups", *_SECTIONS):
         return section
     return {key: entry for key, entry in section.items() if isinstance(entry, Mapping)}
-
-
-def _parents(node: Mapping[str, Any]) -> list[str]:
-    depends_on = node.get("depends_on")
-    nodes = depends_on.get("nodes") if isinstance(depends_on, Mapping) else None
-    return [str(name) for name in nodes] if isinstance(nodes, list) else []
 
 
 def _blind(reader: Reader, reason: str, tables: Iterable[str]) -> Readership:

@@ -124,7 +124,7 @@ def fitting_table(table: Table[Item], items: Iterable[Item], before: Iterable[st
     If not all fit, the first item of each kind gets room before the rest, and comes first among items of its order.
     """
     ordered = sorted(items, key=table.order)
-    firsts, others = selection.first_of_each_kind(range(len(ordered)), lambda index: table.kind(ordered[index]))
+    firsts, followers = selection.first_of_each_kind(range(len(ordered)), lambda index: table.kind(ordered[index]))
     room = room_left(before) - len(table.head) - len(_left_out(table, ordered))
     lines: dict[int, str] = {}
     for index in firsts:
@@ -132,7 +132,8 @@ def fitting_table(table: Table[Item], items: Iterable[Item], before: Iterable[st
         if len(line) <= room:
             room -= len(line)
             lines[index] = line
-    lines |= zip(others, _fitting([partial(table.show, ordered[index]) for index in others], room)[0], strict=False)
+    following_lines = _fitting([partial(table.show, ordered[index]) for index in followers], room)[0]
+    lines |= zip(followers, following_lines, strict=False)
     omitted_items = [item for index, item in enumerate(ordered) if index not in lines]
     shown_indexes = sorted(lines, key=lambda index: table.order(ordered[index])) if omitted_items else sorted(lines)
     parts = [table.head, *(lines[index] for index in shown_indexes), "\n"] if shown_indexes else []

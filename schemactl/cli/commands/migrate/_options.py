@@ -187,7 +187,7 @@ class DestinationOptions(Protocol):
     def spark(self) -> SparkOptions: ...
 
 
-O = TypeVar("O", bound=DestinationOptions)  # noqa: E741 - it stands for options
+O = TypeVar("O", bound=DestinationOptions)  # noqa: E741 - O for options
 
 
 def with_spark(run: Callable[[O, Terminal], ExitCode]) -> Callable[[O, Terminal], ExitCode]:
