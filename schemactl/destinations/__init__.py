@@ -48,8 +48,6 @@ from schemactl.type_systems.dialect_names import canonical_dialect
 from schemactl.type_systems.sql_types import DIALECTS
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     import pyarrow
 
     from schemactl.migration.abilities import Abilities
@@ -562,7 +560,7 @@ class MigrationSession(ABC):
         """
 
     @abstractmethod
-    def write_version(self, schema: Schema, moment: datetime | None = None) -> None:
+    def write_version(self, schema: Schema) -> None:
         """Write a schema into ``_dlt_version`` as dlt does, as the last one: dlt trusts it to match the tables.
 
         Missing ``_dlt_version`` and ``_dlt_loads`` are created.

@@ -5,6 +5,9 @@ A destination reads their rows (``ReadRows``); their meaning is the same everywh
 
 from __future__ import annotations
 
+import base64
+import json
+import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
@@ -12,7 +15,7 @@ from decimal import Context, Decimal
 from typing import Any, Final, Protocol
 
 from schemactl.destinations._catalogue import OURS
-from schemactl.errors import DestinationError
+from schemactl.errors import DestinationError, InputError
 from schemactl.normalization.package import (
     INPUTS_TABLE,
     ConcurrentLoadError,
@@ -23,13 +26,16 @@ from schemactl.normalization.package import (
 )
 from schemactl.schema.settings import DEFAULT_NAMING
 from schemactl.schema.templates import LOADS_TABLE, VERSION_TABLE, loads_table, new_schema, version_table
-from schemactl.schema.types import Column, DataType, Schema, Table
+from schemactl.schema.types import Column, DataType, Schema, Table, schema_from_dict
+from schemactl.store.text import MAX_BYTES
 
 LOADED: Final = 0
 """The status of a load that is complete."""
 
 _ALL_DIGITS: Final = Context(prec=200)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_TICK: Final = timedelta(microseconds=1)
+"""The shortest time between two schemas of a dataset."""
 
 INPUTS: Final = Table(
     INPUTS_TABLE,
@@ -171,11 +177,15 @@ def rows_of_load(package: LoadPackage, read: ReadRows) -> Iterator[tuple[Table, 
     """
     schema, inserted_at = package.schema, package.inserted_at
     versions, loads, inputs = bookkeeping_of(schema)
-    is_schema_missing = not _has_rows(
-        read(_with_columns(version_table(), "version_hash"), version_hash=schema.version_hash)
-    )
+    newest_first = version_rows(read)
+    is_schema_missing = all(row["version_hash"] != schema.version_hash for row in newest_first)
     if is_schema_missing and (package.tables or package.rejects_edit is None):
-        yield versions, [version_row(schema, inserted_at)]
+        newest = next((row for row in newest_first if row["schema_name"] == schema.name), None)
+        if newest is None or not _is_ancestor(schema, newest, read):
+            moment = after_newest(newest_first, inserted_at)
+        else:  # a load that began before the one that is complete already
+            moment = min(inserted_at, newest["inserted_at"] - _TICK)
+        yield versions, [version_row(schema, moment)]
     if package.inputs:
         yield inputs, input_rows(package)
     yield loads, [(package.load_id, schema.name, LOADED, inserted_at, schema.version_hash)]
@@ -215,6 +225,52 @@ def version_rows(read: ReadRows, version_hash: str | None = None) -> list[Mappin
     else:
         rows = read(_with_columns(version_table(), *columns, "schema"), version_hash=version_hash)
     return sorted(rows, key=lambda row: (row["inserted_at"] or _EPOCH, row["version"]), reverse=True)
+
+
+def after_newest(newest_first: Sequence[Mapping[str, Any]], moment: datetime) -> datetime:
+    """Return ``moment``, or a later time if a schema of ``version_rows`` is as new.
+
+    For dlt, the schema with the latest time is the current one, even if loads overlap or a clock was wrong.
+    """
+    newest_moments: list[datetime] = [row["inserted_at"] or _EPOCH for row in newest_first[:1]]
+    return max([moment, *(newest_moment + _TICK for newest_moment in newest_moments)])
+
+
+def _is_ancestor(schema: Schema, newest: Mapping[str, Any], read: ReadRows) -> bool:
+    """Return whether a schema of ``version_rows`` continues another schema."""
+    if newest["inserted_at"] is None or int(newest["version"]) <= schema.version:
+        return False
+    later_schema = schema_of(read, newest["version_hash"])
+    return later_schema is not None and schema.version_hash in later_schema.previous_hashes
+
+
+def schema_of(read: ReadRows, version_hash: str) -> Schema | None:
+    """Return the schema that dlt keeps with a hash; None without one.
+
+    Raises:
+        InputError: the stored text is no schema.
+    """
+    from schemactl.schema.upgrade import upgrade
+
+    row = next(iter(version_rows(read, version_hash)), None)
+    if row is None:
+        return None
+    try:
+        return schema_from_dict(upgrade(json.loads(_unpacked(row["schema"]))))
+    except (InputError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        message = f"the row of `{VERSION_TABLE}` with hash `{version_hash}` is not a schema: {error}"
+        raise InputError(message, hint=error.hint if isinstance(error, InputError) else None) from error
+
+
+def _unpacked(stored: str) -> str:
+    """Return JSON, which dlt packs if a database limits the length of texts."""
+    try:
+        content = zlib.decompressobj().decompress(base64.b64decode(stored, validate=True), MAX_BYTES + 1)
+    except (ValueError, zlib.error):  # JSON has signs that base64 has not, and perhaps some beyond ASCII
+        return stored
+    if len(content) > MAX_BYTES:
+        raise ValueError(f"it is longer than {MAX_BYTES // 1024**2} MiB")
+    return content.decode()
 
 
 def knows_schema(read: ReadRows, schema_name: str) -> bool:

@@ -197,6 +197,12 @@ class Call:
         seen = (*self.seen, *new.skipped)[:MOST_SEEN]
         return replace(self, table_inputs=new.table_inputs, seen=seen, skipped=skipped, compared_loads=past.load_ids)
 
+    def with_saved(self, schema: Schema) -> Call:
+        """Return the call with the schema that another command has saved since the call was checked."""
+        destination_schema = schema.with_missing_from(self.destination_schema)
+        inference = replace(self.request.inference, destination_schema=destination_schema)
+        return replace(self, before=schema, request=replace(self.request, inference=inference))
+
     def count_stored(self, table: str, column: str, wider: FullType | NestedType) -> StoredValues:
         """Return the stored values of a column that would not survive a wider type."""
         return self.stored_columns.count(self.destination_schema, table, column, wider)
@@ -332,7 +338,7 @@ def prepare(request: NormalizeRequest) -> Call | NormalizeReport:
     stored_columns = StoredColumns(target, inference.name, request.promotion)
     call = Call(request, folder, target, load, before, checked, table_inputs=(), stored_columns=stored_columns)
     if past.load_ids and may_promote(destination_schema, inference.contract):
-        stored_columns.finish_killed(destination_schema, load.inserted_at)
+        stored_columns.finish_killed(destination_schema)
     if request.new_only or request.limits.is_set or request.changed is not None:
         call = _find_new_data(call, past.load_ids)
         if not call.table_inputs:
@@ -370,7 +376,7 @@ def _check_tables(call: Call, schema: Schema) -> None:
         checked = schema
         if not stored_columns.widens_ahead:
             checked = stored_columns.without_narrow(schema, widening.columns)
-        elif not stored_columns.widen_ahead(schema, widening.columns, call.load.inserted_at):
+        elif not stored_columns.widen_ahead(schema, widening.columns):
             raise
         target.destination.check_tables(target.url, checked)
 
@@ -744,6 +750,8 @@ def _load(call: Call, data: Sequence[TableData], staging: Path, progress: Progre
     name = call.request.inference.name
     for number in range(MOST_ATTEMPTS):
         opened = open_schemas(call.folder, name)
+        if opened.schema is not None and opened.schema != call.before:
+            call = call.with_saved(opened.schema)
         tables = _make_rows(call, opened, data, staging / str(number))
         if isinstance(tables, NormalizeReport):
             return tables
@@ -948,13 +956,13 @@ def _load_widened(call: Call, package: LoadPackage, progress: Progress) -> None:
         load(call.target.url, package, progress)
         return
     if widened := _widened_columns(call, package.schema):
-        stored_columns.widen_ahead(package.schema, widened, package.inserted_at)
+        stored_columns.widen_ahead(package.schema, widened)
     try:
         load(call.target.url, package, progress)
     except ConcurrentLoadError:
         raise
     except DestinationError:
-        if not stored_columns.widen_ahead(package.schema, widening.columns, package.inserted_at):
+        if not stored_columns.widen_ahead(package.schema, widening.columns):
             raise
         load(call.target.url, package, progress)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Final
 
@@ -222,10 +222,8 @@ class StoredColumns:
         if forward is not None:
             self._run(forward, forward.run_in_transaction)
 
-    def widen_ahead(self, schema: Schema, columns: Columns, load_begin: datetime) -> bool:
+    def widen_ahead(self, schema: Schema, columns: Columns) -> bool:
         """Widen columns to their types in a schema before a load; return whether there were any to widen.
-
-        The ledger has the widened schema from before ``load_begin``, so that the schema of the load stays the last one.
 
         Raises:
             ValuesDoNotSurvive, DestinationError, InputError: as ``widen``.
@@ -234,11 +232,10 @@ class StoredColumns:
             forward = self._forward_run(session, schema, columns, is_recorded=True)
             if forward is None:
                 return False
-            forward = replace(forward, recorded_at=load_begin - timedelta(microseconds=1))
             self._run(forward, forward.run_one_by_one)
             return True
 
-    def finish_killed(self, schema: Schema, load_begin: datetime) -> None:
+    def finish_killed(self, schema: Schema) -> None:
         """Finish the widening of a load that was killed before the ledger had its end; see ``widen_ahead``."""
         if not self.widens_ahead:
             return
@@ -246,7 +243,7 @@ class StoredColumns:
         with target.open_for_reading(self.schema_name, may_be_new=True, patience=_READING) as session:
             unfinished = [run for run in session.runs() if run.state is RunState.RUNNING]
         if unfinished and unfinished[0].plan and _is_promotion(plan_of(unfinished[0])):
-            self.widen_ahead(schema, (), load_begin)
+            self.widen_ahead(schema, ())
 
     def _forward_run(
         self, session: MigrationSession, schema: Schema, columns: Columns, *, is_recorded: bool

@@ -13,6 +13,7 @@ from loaded_datasets import KINDS, SQL_KINDS, Dataset, new_dataset
 from staged_loads import an_input, ledger_files, lines, order, order_and_lines, orders, package, quiet, shop, staged
 
 from schemactl.errors import DestinationError, InputError
+from schemactl.schema.hash import bump
 from schemactl.schema.types import table_from_dict
 from tests.destinations.conftest import TYPED
 
@@ -184,6 +185,30 @@ def test_the_row_of_a_load_is_the_row_that_dlt_writes(dataset: Dataset, tmp_path
     if not isinstance(inserted_at, str):  # SQLite has no type of moments
         inserted_at = inserted_at.replace(tzinfo=None).isoformat(" ", "microseconds")
     assert inserted_at == "1970-01-01 00:00:01.000000"
+
+
+@pytest.mark.parametrize(("first", "second"), [("5", "9"), ("9", "5")])
+def test_the_schema_of_the_load_that_ends_last_is_the_newest(
+    dataset: Dataset, tmp_path: Path, first: str, second: str
+) -> None:
+    before, after = shop(orders()), shop(orders({"new": {"data_type": "double"}}))
+    dataset.load(package(tmp_path, before, first, {"orders": [order(1, first)]}))
+    dataset.load(package(tmp_path, after, second, {"orders": [order(2, second)]}))
+
+    assert dataset.destination.read_catalogue(dataset.url).hashes == (after.version_hash, before.version_hash)
+
+
+@pytest.mark.parametrize(("first", "second"), [("5", "9"), ("9", "5")])
+def test_a_schema_that_the_newest_one_continues_does_not_become_the_newest(
+    dataset: Dataset, tmp_path: Path, first: str, second: str
+) -> None:
+    before = shop(orders())
+    after = bump(before.with_table(orders({"new": {"data_type": "double"}})))
+    assert after.previous_hashes == (before.version_hash,)
+    dataset.load(package(tmp_path, after, first, {"orders": [order(1, first)]}))
+    dataset.load(package(tmp_path, before, second, {"orders": [order(2, second)]}))
+
+    assert dataset.destination.read_catalogue(dataset.url).hashes == (after.version_hash, before.version_hash)
 
 
 def test_names_that_the_destination_does_not_distinguish_are_refused(dataset: Dataset, tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 """Loads that widen columns, folds of variants, and rollbacks, killed at the points at which they change something.
 
 After a kill the next command leads to the state that a run without a kill leaves. With ``SCHEMACTL_KILLS`` set, a kill
-comes at all points, or at each ``SCHEMACTL_KILL_STRIDE``th; by default at a few, others for each destination.
+comes at all points, or at each ``SCHEMACTL_KILL_STRIDE``th; by default at a few, others for each destination. What
+follows a kill differs from one kill to the next; another number as ``SCHEMACTL_KILLS`` begins with another.
 """
 
 from __future__ import annotations
@@ -68,9 +69,9 @@ class Killed:
         assert answer.code in codes, answer
         return answer.code
 
-    def load(self, name: str, *options: str) -> None:
+    def load(self, name: str, *options: str, codes: Sequence[int] = (0,)) -> None:
         self.scene.write(name)
-        self.run(*self.load_call, *options)
+        self.run(*self.load_call, *options, codes=codes)
 
     @property
     def load_call(self) -> tuple[str, ...]:
@@ -94,7 +95,7 @@ class Killed:
         self.run(*call)
         names, types = scene.names(), scene.types()
         wrong: list[str] = []
-        number = 0
+        number, first_number = 0, int(KILLS or 0)
         for point in count(*kill_points(f"{scene.kind} {call[:2]}")):
             scene.restore("before")
             answer = self.commands(*call, begin=(point,))
@@ -107,7 +108,7 @@ class Killed:
             try:
                 if survivors:
                     assert scene.values(*columns) in survivors
-                is_same_way = go_on(number)
+                is_same_way = go_on(first_number + number)
                 scene.check_settled()
                 assert not scene.unlisted_files()
                 if is_same_way:
@@ -126,6 +127,14 @@ def killed(commands: Commands, scene: Scene) -> Killed:
     return Killed(commands, scene)
 
 
+def apply(scene: Scene) -> tuple[str, ...]:
+    return ("migrate", "apply", "shop", "--to", scene.to, "--yes")
+
+
+def rollback(scene: Scene) -> tuple[str, ...]:
+    return ("migrate", "rollback", "shop", "--to", scene.to, "--yes", "--allow-destructive")
+
+
 @scenes("parquet")
 def test_a_killed_load_that_widens_columns_leads_to_all_values_once(killed: Killed, scene: Scene) -> None:
     killed.load("first", "--column", "day:date")
@@ -133,12 +142,17 @@ def test_a_killed_load_that_widens_columns_leads_to_all_values_once(killed: Kill
     load = (*killed.load_call, *PROMOTES)
 
     def go_on(number: int) -> bool:
-        undoes = number % 3 == 0
-        if undoes:
-            killed.run("migrate", "rollback", "shop", "--to", scene.to, "--yes", "--allow-destructive", codes=(0, 1, 2))
+        match number % 4:
+            case 0:
+                killed.run(*rollback(scene), codes=(0, 1, 2))
+            case 1:
+                killed.run(*apply(scene))
+            case 2:
+                killed.run("migrate", "status", "shop", "--to", scene.to, codes=(0, 1))
+                killed.run("migrate", "verify", "shop", "--to", scene.to, codes=(0, 1))
         killed.run(*load)
         assert scene.values(*COLUMNS) == expected("first", "wider")
-        return not undoes
+        return number % 4 > 1
 
     killed.kill_at_all(load, (expected("first"), expected("first", "wider")), COLUMNS, go_on)
 
@@ -170,59 +184,65 @@ def test_a_killed_rollback_of_widened_columns_leads_to_the_old_types(killed: Kil
     killed.load("first", "--column", "day:date", "--column", "id:bigint,primary_key", "--write-disposition", "merge")
     killed.load("wider", *PROMOTES)
     killed.load("narrow", *PROMOTES)
-    rollback = ("migrate", "rollback", "shop", "--to", scene.to, "--yes", "--allow-destructive")
 
     # In MariaDB the old columns take their places again, without the values of rows that were loaded since.
     values = expected("first", "narrow") if scene.kind != "mysql" else expected("first", "empty")
 
     def go_on(number: int) -> bool:
-        killed.run(*rollback, codes=(0, 2))  # a rollback that was killed after its end leaves no run to undo
+        killed.run(*rollback(scene), codes=(0, 2))  # a rollback that was killed after its end leaves no run to undo
         assert scene.values(*COLUMNS) == values
         types = scene.types()
         assert (types["orders"]["score"], types["orders__items"]["price"]) == ("bigint", "bigint"), types
-        killed.run("migrate", "apply", "shop", "--to", scene.to, "--yes")
+        killed.run(*apply(scene))
         assert scene.values(*COLUMNS) == values
         return False
 
-    killed.kill_at_all(rollback, [values] if scene.kind != "mysql" else (), COLUMNS, go_on)
+    killed.kill_at_all(rollback(scene), [values] if scene.kind != "mysql" else (), COLUMNS, go_on)
 
 
-def fold(killed: Killed) -> tuple[str, ...]:
+def fold(killed: Killed) -> None:
     killed.load("first", "--column", "day:date")
     killed.load("odd")
     killed.run("edit", "shop", "--fold-all")
     killed.run("sync", "shop", "--yes")
-    return ("migrate", "apply", "shop", "--to", killed.scene.to, "--yes")
 
 
 @scenes("postgresql")
 def test_a_killed_fold_leads_to_all_values_in_their_columns(killed: Killed, scene: Scene) -> None:
-    apply = fold(killed)
-    rollback = ("migrate", "rollback", "shop", "--to", scene.to, "--yes", "--allow-destructive")
+    fold(killed)
 
     def go_on(number: int) -> bool:
-        undoes = number % 3 == 0
-        if undoes and killed.run(*rollback, codes=(0, 2)) == 0:
-            assert scene.values(*COLUMNS, *VARIANTS) == expected("first", "odd", is_folded=False)
-        killed.run(*apply)
-        assert scene.values(*COLUMNS) == expected("first", "odd")
-        return not undoes
+        files = ["first", "odd"]
+        match number % 4:
+            case 0:
+                if killed.run(*rollback(scene), codes=(0, 2)) == 0:
+                    assert scene.values(*COLUMNS, *VARIANTS) == expected("first", "odd", is_folded=False)
+            case 1:
+                files.append("later")
+                killed.load("later", codes=(0, 3))  # refused if the columns are half folded
+            case 2:
+                killed.run("migrate", "status", "shop", "--to", scene.to, codes=(0, 1))
+                killed.run("migrate", "verify", "shop", "--to", scene.to, codes=(0, 1))
+        killed.run(*apply(scene))
+        if "later" in files:
+            killed.run(*killed.load_call)
+        assert scene.values(*COLUMNS) == expected(*files)
+        return number % 4 > 1
 
-    killed.kill_at_all(apply, (), (), go_on)
+    killed.kill_at_all(apply(scene), (), (), go_on)
 
 
 @scenes("mysql")
 def test_a_killed_rollback_of_a_fold_leads_to_all_values_in_their_variants(killed: Killed, scene: Scene) -> None:
-    apply = fold(killed)
-    killed.run(*apply)
-    rollback = ("migrate", "rollback", "shop", "--to", scene.to, "--yes", "--allow-destructive")
+    fold(killed)
+    killed.run(*apply(scene))
 
     def go_on(number: int) -> bool:
         if number % 3 < 2:
-            killed.run(*rollback, codes=(0, 2))
+            killed.run(*rollback(scene), codes=(0, 2))
             assert scene.values(*COLUMNS, *VARIANTS) == expected("first", "odd", is_folded=False)
-        killed.run(*apply)
+        killed.run(*apply(scene))
         assert scene.values(*COLUMNS) == expected("first", "odd")
         return False
 
-    killed.kill_at_all(rollback, (), (), go_on)
+    killed.kill_at_all(rollback(scene), (), (), go_on)

@@ -6,9 +6,7 @@ lists are JSON. The plan stays a text, since few of the runs' plans are read.
 
 from __future__ import annotations
 
-import base64
 import json
-import zlib
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
@@ -16,13 +14,19 @@ from datetime import UTC, datetime
 from typing import Any, Final, TypeVar
 
 from schemactl.destinations import MigrationSession
-from schemactl.destinations._bookkeeping import bookkeeping_of, find_names, version_row, version_rows
+from schemactl.destinations._bookkeeping import (
+    after_newest,
+    bookkeeping_of,
+    find_names,
+    schema_of,
+    version_row,
+    version_rows,
+)
 from schemactl.errors import DestinationError, InputError
 from schemactl.field_values import field_values
 from schemactl.migration.records import Run, RunState, StepRecord, StepState, Version
 from schemactl.schema.templates import VERSION_TABLE
-from schemactl.schema.types import Column, Schema, Table, schema_from_dict
-from schemactl.store.text import MAX_BYTES
+from schemactl.schema.types import Column, Schema, Table
 
 _NO_PLAN: Final = "{}"
 
@@ -108,21 +112,13 @@ class Ledger(MigrationSession):
         return tuple(version for version in versions if schema_name in (None, version.schema_name))
 
     def schema_of(self, version_hash: str) -> Schema | None:
-        from schemactl.schema.upgrade import upgrade
+        return schema_of(self.read_rows, version_hash)
 
-        row = next(iter(version_rows(self.read_rows, version_hash)), None)
-        if row is None:
-            return None
-        try:
-            return schema_from_dict(upgrade(json.loads(_unpacked(row["schema"]))))
-        except (InputError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            message = f"the row of `{VERSION_TABLE}` with hash `{version_hash}` is not a schema: {error}"
-            raise InputError(message, hint=error.hint if isinstance(error, InputError) else None) from error
-
-    def write_version(self, schema: Schema, moment: datetime | None = None) -> None:
+    def write_version(self, schema: Schema) -> None:
         self.prepare_writing()
         versions, loads, _ = bookkeeping_of(schema)
-        row = dict(zip(versions.columns, version_row(schema, moment or datetime.now(UTC)), strict=True))
+        moment = after_newest(version_rows(self.read_rows), datetime.now(UTC))
+        row = dict(zip(versions.columns, version_row(schema, moment), strict=True))
         self.replace_dlt_rows(loads, [])
         self.replace_dlt_rows(versions, [row])
 
@@ -180,17 +176,6 @@ def _read(name: str, rows: Iterable[Mapping[str, Any]], make: Callable[[Mapping[
         return [make(row) for row in rows]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise DestinationError(f"a row of `{name}` is invalid: {error}") from error
-
-
-def _unpacked(stored: str) -> str:
-    """Return JSON, which dlt packs if a database limits the length of texts."""
-    try:
-        content = zlib.decompressobj().decompress(base64.b64decode(stored, validate=True), MAX_BYTES + 1)
-    except (ValueError, zlib.error):  # JSON has signs that base64 has not, and perhaps some beyond ASCII
-        return stored
-    if len(content) > MAX_BYTES:
-        raise ValueError(f"it is longer than {MAX_BYTES // 1024**2} MiB")
-    return content.decode()
 
 
 def _text(value: str | int | datetime | tuple[str, ...] | None) -> str | None:

@@ -104,7 +104,7 @@ def new_files(listing: Listing, package: LoadPackage) -> Iterator[tuple[str, str
         yield INIT, INIT_TEXT
     for table, rows in rows_of_load(package, partial(read_rows, listing)):
         if find_names((table.name,), VERSION_TABLE):
-            yield version_file(listing, table.name, rows[0])
+            yield version_file(table.name, rows[0])
         else:
             # dlt's own names of columns, whatever the naming convention.
             names = table.columns if table.name == INPUTS_TABLE else loads_table().columns
@@ -112,11 +112,10 @@ def new_files(listing: Listing, package: LoadPackage) -> Iterator[tuple[str, str
             yield f"{table.name}/{package.schema.name}__{package.load_id}{JSONL_ENDING}", "\n".join(lines)
 
 
-def version_file(listing: Listing, folder: str, row: Sequence[Any]) -> tuple[str, str]:
-    """Return the file that makes a schema (a ``version_row``) the current one: its path in the dataset and its text."""
+def version_file(folder: str, row: Sequence[Any]) -> tuple[str, str]:
+    """Return the file of a schema (a ``version_row``): its path in the dataset and its text."""
     values = dict(zip(version_table().columns, row, strict=True))
-    latest = max((version.time for version in stored_versions(listing)), default=0.0)
-    time = max(values["inserted_at"].timestamp(), latest + 1e-6)
+    time = values["inserted_at"].timestamp()
     name = f"{folder}/{values['schema_name']}__{time:.6f}__{_path_safe(values['version_hash'])}{JSONL_ENDING}"
     return name, _json(values)
 
@@ -189,7 +188,7 @@ class FolderLedger(Ledger):
         for row in rows:
             listing = list_files(self.folder)
             (version_hash,) = (str(row[name]) for name in keys_of(table))
-            name, text = version_file(listing, table.name, tuple(row.values()))
+            name, text = version_file(table.name, tuple(row.values()))
             write_text(self.folder, self.folder / name, text)
             _remove(stored_versions(listing, version_hash))
 

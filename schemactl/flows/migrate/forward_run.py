@@ -32,7 +32,6 @@ class ForwardRun(RunDirection):
         batch_rows: how many rows a transaction fills, if a step does not fill all of them at once.
         tables: a model of the tables as they have just been read; None to read them.
         records_version: whether the run records the schema; the load that it belongs to does so otherwise.
-        recorded_at: the time that the ledger has of the schema; None for now.
     """
 
     session: MigrationSession
@@ -45,7 +44,6 @@ class ForwardRun(RunDirection):
     batches: tuple[Batch, ...] = ()
     tables: Mapping[str, Table] | None = None
     records_version: bool = True
-    recorded_at: datetime | None = None
     finished_state = StepState.DONE
     kept_note = "completed steps stay applied"
 
@@ -161,7 +159,7 @@ class ForwardRun(RunDirection):
     def end(self) -> None:
         # The run ends last: without a transaction, a run that was killed between the two is resumed.
         if self.records_version:
-            self.session.write_version(self.plan.target, self.recorded_at)
+            self.session.write_version(self.plan.target)
         self.session.write_run(replace(self.run, state=RunState.DONE, finished=datetime.now(UTC)))
 
     def record_at_once(self) -> None:
