@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from schemactl.destinations import MigrationSession
 from schemactl.destinations._bookkeeping import bookkeeping_of
-from schemactl.destinations._load import Chain, Load, carry_out, chains_to_check, check_count, check_renames
+from schemactl.destinations._load import (
+    OTHER_TYPES,
+    Chain,
+    Load,
+    carry_out,
+    chains_to_check,
+    check_count,
+    check_renames,
+)
 from schemactl.destinations._merge import KEY, Effect, Relations, Upsert, plan_merge
 from schemactl.destinations._session import Relation, Session, create_table, ddl_of, define_column, moment_text
 from schemactl.destinations._sql_bookkeeping import Bookkeeping, find_dataset, write_bookkeeping
@@ -499,19 +507,18 @@ def fit(session: Session, table: Table, target: ReadyTable, stage: str) -> str:
         location = (
             f"column `{name}` of table `{table.name}` (`{cut(stored_type)}` in the table, `{cut(ours)}` in the schema)"
         )
-        hint = f"change its type to `{cut(ours)}` with `schemactl migrate`, or use another dataset: `?dataset=NAME`"
         # The text of a number or a date need not be the one that the data has: `01234` is 1234.
         is_text = wanted_column.data_type in (DataType.TEXT, DataType.JSON)
         is_respelled = not is_text and stored_type == session.column_type(Column(name, {"data_type": "text"}))
         if is_respelled or not session.casts_to_columns:
-            raise DestinationError(f"the load does not fit into {location}", hint=hint)
+            raise DestinationError(f"the load does not fit into {location}", hint=OTHER_TYPES)
         back = f"CAST(CAST(CAST({column} AS {stored_type}) AS {ours}) AS VARCHAR)"
         is_lost = f"{back} IS DISTINCT FROM CAST({column} AS VARCHAR)"
-        with session.wrap_errors(f"insert values into {location}", hint):
+        with session.wrap_errors(f"insert values into {location}", OTHER_TYPES):
             lost = session.query(f"SELECT count(*) FROM {quote(stage)} WHERE {is_lost}")[0][0]
         if lost:
             fault = "1 value does not fit" if lost == 1 else f"{lost:,} values do not fit"
-            raise DestinationError(f"{fault} into {location}", hint=hint)
+            raise DestinationError(f"{fault} into {location}", hint=OTHER_TYPES)
     selected = ", ".join(
         f"CAST({quote(name)} AS {target.types[name]}) AS {quote(name)}" if name in target.unlike else quote(name)
         for name in table.columns

@@ -206,7 +206,8 @@ def _promote(
     before, override = start.before, start.request.contract
     if not may_promote(before, override):
         return _resolve(start, is_loaded), ()
-    promoter = Promoter(start.evidence, before, override, counts.new, counts.stored)
+    settle_decimal = start.request.settle_decimal
+    promoter = Promoter(start.evidence, before, override, counts.new, counts.stored, settle_decimal)
     resolution, promotions = promoter.promote(lambda promotions: _resolve(start, is_loaded, promotions))
     return resolution, promotions.findings
 

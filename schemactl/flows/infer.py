@@ -71,8 +71,12 @@ def infer(
 
             target = find_destination(request.to)
             destination_schema = with_lost(stored_schema, target)
-            limit = target.max_identifier_length
-            request = replace(request, max_identifier_length=limit, destination_schema=destination_schema)
+            request = replace(
+                request,
+                max_identifier_length=target.max_identifier_length,
+                destination_schema=destination_schema,
+                settle_decimal=target.settle_decimal,
+            )
         table_inputs = inputs_by_table(request, stored_schema)
         warn_of_unlike(table_inputs)
         if request.evidence_file and len(table_inputs) > 1:

@@ -329,7 +329,10 @@ def prepare(request: NormalizeRequest) -> Call | NormalizeReport:
     limit = target.max_identifier_length
     is_same = destination_schema == before
     inference = replace(
-        inference, max_identifier_length=limit, destination_schema=None if is_same else destination_schema
+        inference,
+        max_identifier_length=limit,
+        destination_schema=None if is_same else destination_schema,
+        settle_decimal=target.settle_decimal,
     )
     request = replace(request, inference=inference)
     # Longer names are checked later, because their short forms depend on the data.
@@ -773,8 +776,20 @@ def _load(call: Call, data: Sequence[TableData], staging: Path, progress: Progre
                 if not written or not _widened_columns(call, package.schema):
                     raise
                 put_back(call.folder, opened, package.schema.version_hash)
-                call.stored_columns.counted.clear()
+            except ConcurrentLoadError:
+                raise
+            except DestinationError:
+                # A command that has changed the schema since may have migrated the destination, too.
+                if _is_saved(call, package.schema):
+                    raise
+            call.stored_columns.counted.clear()
     raise unsteady(name)
+
+
+def _is_saved(call: Call, schema: Schema) -> bool:
+    """Return whether the schema files still have a schema that a load has saved."""
+    saved = open_schemas(call.folder, schema.name).stored
+    return saved is None or saved.version_hash == schema.version_hash
 
 
 def _package(call: Call, root_tables: Sequence[_TableRows], rejects: WrittenRejects | None) -> LoadPackage:

@@ -359,7 +359,8 @@ def _goal(target: MigrationTarget, stored_column: Column, before: Column, column
     if stored_structure is not None:
         # A column that became JSON text in the schema is no wider one: the load is refused as without `promote`.
         return None if structure is None else _structure_goal(stored_column, stored_structure, structure)
-    type_before, wider = full_type(before.properties), full_type(column.properties)
+    settle = target.settle_decimal
+    type_before, wider = full_type(settle(before).properties), full_type(settle(column).properties)
     if type_before is None or wider is None or not (type_before == wider or is_wider(type_before, wider)):
         return None
     type_keys = (*TYPE_PROPERTIES, DATABASE_TYPE)

@@ -11,7 +11,7 @@ from schemactl.arc.fields import TypingTask
 from schemactl.errors import InputError
 from schemactl.schema.hints import Hints
 from schemactl.schema.record_selection import RecordSelection
-from schemactl.schema.types import Schema
+from schemactl.schema.types import Column, Schema
 from schemactl.store.folder import SchemasPlace
 
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ class InferRequest:
         to: the destination that the schema is for; None for any.
         max_identifier_length: the maximum identifier length of that destination in characters; None for no limit.
         destination_schema: the schema with the tables and columns that only the destination still has.
+        settle_decimal: returns a decimal column with the digits that it has in that destination.
         typing: the typing of the data's texts; None for that of the schema, if one was applied to it.
         typing_errors: the treatment of rows with errors of the schema's typing; None for the column ``_errors``.
         dispatch: names the root table of each record (``--table-by``); None if sources name it.
@@ -93,6 +94,7 @@ class InferRequest:
     to: str | None = None
     max_identifier_length: int | None = None
     destination_schema: Schema | None = None
+    settle_decimal: Callable[[Column], Column] = lambda column: column
     table_sources: tuple[tuple[str, str], ...] = ()
     table_per_file: bool = False
     typing: TypingSource | None = None

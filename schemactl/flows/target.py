@@ -27,7 +27,8 @@ from schemactl.migration.migration_plan import MigrationPlan, Place, Render
 from schemactl.migration.records import NO_PATIENCE, Patience
 from schemactl.migration.rewrites import with_rewrites
 from schemactl.redaction import redact
-from schemactl.schema.types import Table
+from schemactl.schema.structure import DATABASE_TYPE
+from schemactl.schema.types import Column, DataType, Table
 
 FOLDER_KIND: Final = "parquet"
 """The destination of loads for a folder without a scheme."""
@@ -49,6 +50,15 @@ class Target:
     def max_identifier_length(self) -> int | None:
         """The longest name of a table or column, None without a limit that matters."""
         return name_limits(self.destination, self.url).max_bytes
+
+    def settle_decimal(self, column: Column) -> Column:
+        """Return a decimal column with the digits that it has in the destination, any other column as it is.
+
+        A decimal of which the schema has only the precision or only the scale has the other one by the destination.
+        """
+        destination = self.destination
+        is_decimal = column.data_type is DataType.DECIMAL and DATABASE_TYPE not in column.properties
+        return destination.ABILITIES.settle(column) if is_decimal and is_migrator(destination) else column
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ from schemactl.schema.nested_types import NestedType, path_text
 from schemactl.schema.nested_widening import leaf_full_type, leaf_of_full, with_field
 from schemactl.schema.paths import Path
 from schemactl.schema.personal import is_personal
-from schemactl.schema.types import MICROSECOND_DIGITS, DataType, Schema
+from schemactl.schema.types import MICROSECOND_DIGITS, Column, DataType, Schema
 from schemactl.schema.widening import holds_all, widened_types
 from schemactl.schema.wording import counted, show_value
 
@@ -91,6 +91,7 @@ class Promoter:
         contract: the contract of the call; the contracts of the schema also apply.
         count_new: None if the data cannot be read again.
         count_stored: None without a destination.
+        settle_decimal: returns a decimal column with the digits that it has in the destination.
     """
 
     evidence: Evidence
@@ -98,6 +99,7 @@ class Promoter:
     contract: ContractValue = None
     count_new: CountNew | None = None
     count_stored: CountStored | None = None
+    settle_decimal: Callable[[Column], Column] = lambda column: column
 
     def promote(self, resolve: Callable[[Promotions], Resolution]) -> tuple[Resolution, Promotions]:
         """Return the resolution in which columns become wider in place of variants, and these columns.
@@ -188,7 +190,7 @@ class Promoter:
         stored_column = self.before.column(*origin)
         if stored_column is None or not stored_column.is_complete:
             stored_column = resolution.schema.tables[origin[0]].columns[origin[1]]
-        return full_type(stored_column.properties)
+        return full_type(self.settle_decimal(stored_column).properties)
 
     def _decide(
         self, resolution: Resolution, origin: Origin, variants: Sequence[str], decided_type: FullType | None
@@ -386,7 +388,8 @@ class Promoter:
                 wider_types = {DataType.BIGINT: FullType(DataType.BIGINT, 64), DataType.TEXT: FullType(DataType.TEXT)}
             case DataType.BIGINT | DataType.DECIMAL | DataType.WEI:
                 # The column has already grown by the digits that the numbers have before the point.
-                grown = full_type(resolution.schema.tables[origin[0]].columns[origin[1]].properties)
+                column = resolution.schema.tables[origin[0]].columns[origin[1]]
+                grown = full_type(self.settle_decimal(column).properties)
                 target = grown if grown is not None and grown.data_type is column_type.data_type else column_type
                 integers = FullType(DataType.WEI, scale=0)
                 decimals = FullType(DataType.DECIMAL, *DEFAULT_DECIMAL)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from loading_shop import Shop
 
+from schemactl.errors import DestinationError
 from schemactl.flows.edit import edit_import
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
 from schemactl.flows.migrate.inspection import find_status
@@ -250,3 +251,53 @@ def test_a_fold_while_others_write_is_undone(shop: Shop, postgres_database: str)
 
     assert report.outcome is Outcome.DONE, report.blockers
     assert rows(to, "orders", "id", "score", "score__v_double") == sorted([*before, (9, 7, None)], key=repr)
+
+
+MORE: list[dict[str, Any]] = [{"id": 9, "score": 2.5, "items": [{"size": 0.75}]}, {"id": 10, "score": 7}]
+MORE_SCORES = [*SCORES, *((row["id"], row["score"]) for row in MORE)]
+SIZES = [(size,) for size in (0.25, 0.75, 4, 8)]
+
+
+def check_folded(to: str) -> None:
+    assert rows(to, "orders", "id", "score") == by_id(MORE_SCORES)
+    assert rows(to, "orders__items", "size") == by_id(SIZES)
+    assert find_status("shop", to, SCHEMAS, PlanOptions()).is_settled
+
+
+def test_a_load_before_the_migration_of_a_fold_says_what_to_do(shop: Shop, loaded: str) -> None:
+    fold(folds_all=True)
+
+    with pytest.raises(DestinationError) as raised:
+        load(shop, loaded, "more.jsonl", *MORE)
+
+    assert "`schemactl migrate apply` gives stored columns the types of the schema" in str(raised.value.hint)
+    assert apply(loaded).outcome is Outcome.DONE
+    load(shop, loaded, "more.jsonl", *MORE)
+    check_folded(loaded)
+
+
+def test_a_promoting_load_before_the_migration_of_a_fold_loses_nothing(shop: Shop, loaded: str) -> None:
+    fold(folds_all=True)
+
+    shop.load(shop.write("more.jsonl", *MORE), to=loaded, contract="data_type=promote")
+
+    assert apply(loaded).outcome is Outcome.DONE
+    check_folded(loaded)
+
+
+def test_a_fold_that_ends_while_a_load_waits_loses_no_value(shop: Shop, loaded: str) -> None:
+    """The rows of the load have variants, as its schema had when they were made."""
+    is_folded = False
+
+    def fold_during_load(stage: str, _share: float | None) -> None:
+        nonlocal is_folded
+        if stage.startswith("loading into") and not is_folded:
+            is_folded = True
+            fold(folds_all=True)
+            assert apply(loaded).outcome is Outcome.DONE
+
+    shop.load(shop.write("more.jsonl", *MORE), to=loaded, progress=fold_during_load)
+
+    assert is_folded
+    apply(loaded)  # variants that the load has added again, where columns take new ones
+    check_folded(loaded)

@@ -40,7 +40,7 @@ PROMOTE = "data_type=promote"
 
 
 def load(
-    shop: Shop, to: str, *values: Any, column: str = "x", contract: str = PROMOTE, **options: Any
+    shop: Shop, to: str, *values: Any, column: str = "x", contract: str | None = PROMOTE, **options: Any
 ) -> NormalizeReport:
     documents = [{"id": number, column: value} for number, value in enumerate(values)]
     return shop.load(shop.write("orders.jsonl", *documents), to=to, contract=contract, **options)
@@ -107,6 +107,37 @@ def test_stored_values_that_a_double_does_not_hold_make_a_decimal(shop: Shop, an
         Decimal(5),
         Decimal("1.5"),
     }
+
+
+@pytest.mark.parametrize("size", ["20", "20,0", "12,2"])
+def test_the_file_has_the_digits_of_a_decimal_that_fractions_make_wider(
+    shop: Shop, any_destination: str, size: str
+) -> None:
+    """Files, Delta, Iceberg and MySQL store a decimal of 20 digits without fractions, as dlt does."""
+    to = any_destination
+    declared = Hints(columns=(parse_column(f"x:decimal({size})"),))
+    load(shop, to, 7, hints=declared)
+    assert verify(VerifyRequest("shop", find_destination(to).url, Path("schemas"))).is_clean
+
+    load(shop, to, 1.5, 0.125)
+
+    assert {Decimal(str(value)) for value in stored(to, "x")} == {Decimal(7), Decimal("1.5"), Decimal("0.125")}
+    assert verify(VerifyRequest("shop", find_destination(to).url, Path("schemas"))).is_clean
+    assert findings(load(shop, to, 2.25)) == []
+
+
+@pytest.mark.parametrize("to", ["warehouse", "delta:lake", "iceberg:lake"])
+def test_a_decimal_of_whole_numbers_in_files_takes_no_fractions_without_promote(shop: Shop, to: str) -> None:
+    declared = Hints(columns=(parse_column("x:decimal(20)"),))
+    load(shop, to, 7, None, contract=None, hints=declared)
+
+    with pytest.raises(DestinationError, match=r"`decimal128\(20, 0\)` and cannot store a value"):
+        load(shop, to, 1.5, contract=None)
+
+    assert stored(to, "x") == [7]
+    load(shop, to, 12345678901, contract=None)
+    assert stored(to, "x") == [7, 12345678901]
+    assert verify(VerifyRequest("shop", find_destination(to).url, Path("schemas"))).is_clean
 
 
 def test_values_that_no_type_holds_go_to_a_variant(shop: Shop, any_destination: str) -> None:

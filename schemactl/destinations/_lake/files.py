@@ -139,7 +139,7 @@ def _values(batch: pyarrow.RecordBatch, field: pyarrow.Field, table: str) -> pya
             raise DestinationError(
                 f"column `{field.name}` of `{table}` is `{field.type}` and cannot store a value: "
                 f"{shown_error(str(error))}",
-                hint="widen the column there, or load into a new dataset",
+                hint="widen the column there, as a load with `--contract data_type=promote` does, or load elsewhere",
             ) from error
     if not field.nullable and values.null_count:
         raise missing_value(field.name, table)

@@ -23,7 +23,7 @@ from schemactl.destinations._journal import Versions
 from schemactl.destinations._lake.files import add_staged
 from schemactl.destinations._lake.table import DataFile, FilesTable, Lake, LakeTable
 from schemactl.destinations._lake.types import arrow_type, can_partition, fits
-from schemactl.destinations._load import Chain, Load, chains_to_check, check_renames
+from schemactl.destinations._load import OTHER_TYPES, Chain, Load, chains_to_check, check_renames
 from schemactl.destinations._structure import Clash, cut, grown, shown
 from schemactl.errors import CommandWarning, DestinationError, Problem, SchemactlError
 from schemactl.normalization.package import StagedTable
@@ -284,7 +284,7 @@ def check_table(lake: Lake, table: Table, lake_table: LakeTable | None) -> None:
         raise DestinationError(
             f"rows of `{table.name}` do not fit into the table in `{lake.origin}`",
             problems=blockers,
-            hint="evolve the schema with `schemactl infer`, then the table with `schemactl migrate`; or load elsewhere",
+            hint=OTHER_TYPES,
         )
 
 

@@ -15,10 +15,11 @@ from schemactl.destinations._address import folder_address
 from schemactl.destinations._errors import wrap_errors
 from schemactl.destinations._folder import refuse_links
 from schemactl.destinations._journal import Moves
+from schemactl.destinations._lake.files import read_staged, write_rows
 from schemactl.destinations._lake.load import FilesLoad, TableChange
 from schemactl.destinations._lake.lock import check_writable, holding
 from schemactl.destinations._lake.table import link_or_copy
-from schemactl.destinations._load import Chain, carry_out, chains_to_check, check_nulls, check_renames
+from schemactl.destinations._load import OTHER_TYPES, Chain, carry_out, chains_to_check, check_nulls, check_renames
 from schemactl.destinations._reading import DatasetReader
 from schemactl.destinations._structure import cut, shown
 from schemactl.destinations.parquet.bookkeeping import new_files, read_rows
@@ -44,7 +45,7 @@ from schemactl.destinations.parquet.journal import (
     list_files,
     recover,
 )
-from schemactl.destinations.parquet.table import FolderTable, write_file
+from schemactl.destinations.parquet.table import FolderTable, field_of, write_file
 from schemactl.errors import DestinationError
 from schemactl.normalization.package import Among, LoadPackage, PastLoads, StagedTable, rows_in
 from schemactl.progress import Progress
@@ -106,6 +107,8 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
     """
     address = folder_address(url)
     with wrap_errors(partial(_translate_error, address.folder)):
+        for staged in package.tables:
+            _settle_decimals(staged)
         carry_out(ParquetLoad(package, progress, find_dataset(address, is_made=True)))
 
 
@@ -189,6 +192,30 @@ class ParquetLoad(FilesLoad[FolderTable]):
         forget_gathered(self.dataset)
 
 
+def _settle_decimals(staged: StagedTable) -> None:
+    """Rewrite staged files whose decimals have other digits than dlt's files, if a column has only one size.
+
+    Raises:
+        DestinationError: a value has no room there.
+    """
+    import pyarrow
+    import pyarrow.parquet
+
+    types = {
+        column.name: field_of(column).type for column in staged.table.columns.values() if _has_one_decimal_size(column)
+    }
+    for file in staged.files if types else ():
+        file_schema = pyarrow.parquet.read_schema(file)
+        fields = pyarrow.schema([field.with_type(types.get(field.name, field.type)) for field in file_schema])
+        if fields == file_schema:
+            continue
+        settled_file = file.with_suffix(".settled")
+        table = FolderTable({}, staged.folder.with_name(staged.table.name), fields)
+        if not write_rows(table, str(settled_file), read_staged(file)):
+            write_file(settled_file, fields, ())
+        settled_file.replace(file)
+
+
 def _translate_error(folder: Path, error: Exception) -> DestinationError | None:
     if not isinstance(error, OSError):
         return None
@@ -230,10 +257,7 @@ New = Mapping[str, Path | None]
 
 _ALWAYS: Final = ("data_type", "timezone")
 _SIZES: Final = ("precision", "scale")
-_OTHER: Final = (
-    "evolve the schema with `schemactl infer` and then the folder with `schemactl migrate`, replace the table with "
-    "`write_disposition: replace`, or load into another folder"
-)
+_REPLACE: Final = "replace the table with `write_disposition: replace`, or load into another folder"
 _HAVE_SIZES: Final = (DataType.BIGINT, DataType.DECIMAL)
 
 
@@ -318,11 +342,13 @@ def _check_columns(
 ) -> None:
     hidden = [key for key in partition_values(name) if key not in file_columns]
     if hidden:
-        raise DestinationError(f"`{path}` is partitioned by `{hidden[0]}`, which is not in the files", hint=_OTHER)
+        raise DestinationError(f"`{path}` is partitioned by `{hidden[0]}`, which is not in the files", hint=_REPLACE)
     for column in expected:
         file_column = file_columns.get(column.name)
         if file_column and not _agree(file_column, column):
-            raise DestinationError(f"{_differ(f'{table}.{column.name}', file_column, column)} in `{path}`", hint=_OTHER)
+            raise DestinationError(
+                f"{_differ(f'{table}.{column.name}', file_column, column)} in `{path}`", hint=OTHER_TYPES
+            )
 
 
 def _agree(file_column: Column, column: Column) -> bool:
@@ -330,9 +356,8 @@ def _agree(file_column: Column, column: Column) -> bool:
 
     A decimal with only one size does not define its type: writers of Parquet differ.
     """
-    sizes = [column.properties.get(key) for key in _SIZES]
-    is_open = column.data_type is DataType.DECIMAL and sizes.count(None) == 1
-    compared = _ALWAYS if is_open or column.data_type not in _HAVE_SIZES else (*_ALWAYS, *_SIZES)
+    has_sizes = column.data_type in _HAVE_SIZES and not _has_one_decimal_size(column)
+    compared = (*_ALWAYS, *_SIZES) if has_sizes else _ALWAYS
     kinds = stored(file_column), stored(column)
     if any(DATABASE_TYPE in kind for kind in kinds):
         types = [kind.get(DATABASE_TYPE) for kind in kinds]
@@ -341,6 +366,11 @@ def _agree(file_column: Column, column: Column) -> bool:
         except ValueError:  # an Arrow type that no DDL says
             return types[0] == types[1]
     return all(kinds[0].get(key) == kinds[1].get(key) for key in compared)
+
+
+def _has_one_decimal_size(column: Column) -> bool:
+    sizes = [column.properties.get(key) for key in _SIZES]
+    return column.data_type is DataType.DECIMAL and sizes.count(None) == 1
 
 
 def _differ(column_name: str, file_column: Column, column: Column) -> str:

@@ -26,7 +26,15 @@ from schemactl.destinations._bookkeeping import (
 from schemactl.destinations._catalogue import OURS
 from schemactl.destinations._journal import Pending, TableMove
 from schemactl.destinations._lake.lock import LOAD_PATIENCE_SECONDS
-from schemactl.destinations._load import Chain, Load, carry_out, chains_to_check, check_nulls, check_renames
+from schemactl.destinations._load import (
+    OTHER_TYPES,
+    Chain,
+    Load,
+    carry_out,
+    chains_to_check,
+    check_nulls,
+    check_renames,
+)
 from schemactl.destinations._reading import DatasetReader
 from schemactl.destinations._structure import Clash, cut, gained, grown
 from schemactl.destinations.spark.address import NAMES, Namespace, read_address
@@ -239,7 +247,9 @@ def _check_table(table: Table, target: Tables, *, is_view: bool, is_replaced: bo
             continue
         after = _after(column, stored_type)
         if isinstance(after, Clash):
-            hint = "drop the table first" if is_replaced else "load into another schema, or drop the table first"
+            can_migrate = structure_of(column) is None
+            elsewhere = OTHER_TYPES if can_migrate else "load into another schema, or drop the table first"
+            hint = "drop the table first" if is_replaced else elsewhere
             raise DestinationError(after.describe(f"{table.name}.{column.name}"), hint=hint)
         # Spark's own catalog can add a field to a struct only by a copy.
         fields = gained(read_type(stored_type), after) if target.namespace.has_files else ()
