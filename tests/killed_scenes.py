@@ -139,19 +139,23 @@ class FileScene(Scene):
         return names
 
     def unlisted_files(self) -> set[str]:
-        data_files = {path.name for path in Path("lake").glob("shop/orders*/**/*.parquet")}
+        files = {str(path.relative_to("lake")) for path in Path("lake").glob("shop/**/*.parquet")}
         if self.kind == "delta":
             logs = [path.read_text() for path in Path("lake").rglob("_delta_log/*.json")]
-            return {name for name in data_files if not any(name in log for log in logs)}
+            return {name for name in files if not any(Path(name).name in log for log in logs)}
         if self.kind == "iceberg":
             from pyiceberg.catalog.sql import SqlCatalog
 
             lake = Path("lake").absolute()
             catalog = SqlCatalog("default", uri=f"sqlite:///{lake}/catalog.db", warehouse=str(lake))
+            folders = {str(path.relative_to(lake)) for path in lake.glob("shop/*")}
             for identifier in catalog.list_tables("shop"):
-                paths = catalog.load_table(identifier).inspect.all_files()["file_path"].to_pylist()
-                data_files -= {Path(path).name for path in paths}
-            return data_files
+                table = catalog.load_table(identifier)
+                paths = table.inspect.all_files()["file_path"].to_pylist()
+                files -= {str(Path(path).relative_to(lake)) for path in paths}
+                folders.discard(str(Path(table.location().removeprefix("file://")).relative_to(lake)))
+            catalog.close()
+            return files | folders
         return set()
 
     def _columns(self) -> list[str]:

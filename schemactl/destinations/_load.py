@@ -52,7 +52,8 @@ LACKS_VALUE: Final = (
 """The hint if a column that takes no nulls would get one."""
 
 OTHER_TYPES: Final = (
-    "`schemactl migrate apply` gives stored columns the types of the schema: load again after it, or into another dataset"
+    "`schemactl migrate apply` gives stored columns the types of the schema: load again after it, "
+    "or into another dataset"
 )
 """The hint if a stored column has another type than the schema, as before or during a migration."""
 

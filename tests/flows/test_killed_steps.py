@@ -19,6 +19,8 @@ from forked_commands import Commands, forked_commands
 from kill_points import PREPARE
 from killed_scenes import COLUMNS, VARIANTS, Scene, Values, expected, make_scene
 
+from schemactl.flows.target import loadable
+
 KILLS = os.environ.get("SCHEMACTL_KILLS")
 KINDS = ("sqlite", "duckdb", "postgresql", "mysql", "parquet", "delta", "iceberg")
 
@@ -192,6 +194,34 @@ def test_a_load_without_new_data_finishes_a_killed_one(killed: Killed, scene: Sc
     assert scene.values(*COLUMNS) == expected("first", "wider")
     assert not Path("lake/shop/.schemactl-load").exists()
     scene.check_settled()
+
+
+@pytest.mark.parametrize(
+    ("scene", "point", "change"),
+    [
+        ("delta", 0, "os.remove lake/shop/.schemactl-journal.json"),
+        ("iceberg", 1, "DELETE FROM iceberg_namespace_properties"),  # the first one begins the journal
+    ],
+    indirect=["scene"],
+)
+def test_a_load_without_new_data_removes_the_journal_of_a_killed_one(
+    killed: Killed, scene: Scene, point: int, change: str
+) -> None:
+    killed.load("first", "--column", "day:date")
+    scene.write("odd")
+    assert killed.commands(*killed.load_call, begin=(point, change)).code == -signal.SIGKILL
+    assert scene.values(*COLUMNS, *VARIANTS) == expected("first", "odd", is_folded=False)
+    assert is_interrupted(scene.to)
+
+    killed.run(*killed.load_call)
+
+    assert scene.values(*COLUMNS, *VARIANTS) == expected("first", "odd", is_folded=False)
+    assert not is_interrupted(scene.to)
+
+
+def is_interrupted(to: str) -> bool:
+    target = loadable(to)
+    return target.destination.read_past_loads(target.url, "shop").is_interrupted
 
 
 @scenes("delta")

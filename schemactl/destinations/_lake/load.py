@@ -15,10 +15,10 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from schemactl.destinations._bookkeeping import is_loaded
+from schemactl.destinations._bookkeeping import is_loaded, past_loads
 from schemactl.destinations._journal import Versions
 from schemactl.destinations._lake.files import add_staged
 from schemactl.destinations._lake.table import DataFile, FilesTable, Lake, LakeTable
@@ -26,7 +26,7 @@ from schemactl.destinations._lake.types import arrow_type, can_partition, fits
 from schemactl.destinations._load import OTHER_TYPES, Chain, Load, chains_to_check, check_renames
 from schemactl.destinations._structure import Clash, cut, grown, shown
 from schemactl.errors import CommandWarning, DestinationError, Problem, SchemactlError
-from schemactl.normalization.package import StagedTable
+from schemactl.normalization.package import PastLoads, StagedTable
 from schemactl.schema.dispositions import complete, first, named
 from schemactl.schema.nested_types import Leaf, read_type, structure_of
 from schemactl.schema.structure import DATABASE_TYPE, description_of
@@ -179,6 +179,11 @@ class LakeLoad(FilesLoad[LakeTable]):
 
     def clean_up(self) -> None:
         self.lake.write_journal(None)
+
+
+def past_loads_of(lake: Lake, schema_name: str) -> PastLoads:
+    """Return the ids of earlier loads, and whether a killed command has left work to the next session that writes."""
+    return replace(past_loads(lake.read_rows, schema_name), is_interrupted=lake.is_interrupted)
 
 
 def recover(lake: Lake) -> None:

@@ -372,6 +372,11 @@ class Lake(ABC):
     def read_journal(self) -> Versions | None:
         """Return the journal of the load under way."""
 
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether a command was killed whose load or step the next session that writes ends."""
+        return self.read_journal() is not None
+
     @abstractmethod
     def write_journal(self, journal: Versions | None) -> None:
         """Write the journal of the running load, or remove it, in one step."""

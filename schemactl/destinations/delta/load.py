@@ -8,13 +8,13 @@ from typing import Final
 
 from schemactl.destinations._address import folder_address
 from schemactl.destinations._catalogue import driver
-from schemactl.destinations._lake.load import LakeLoad, check_schema
+from schemactl.destinations._lake.load import LakeLoad, check_schema, past_loads_of
 from schemactl.destinations._lake.lock import check_writable
 from schemactl.destinations._load import carry_out
 from schemactl.destinations._reading import DatasetReader
 from schemactl.destinations.delta.catalogue import dataset_to_write, wrap_delta_errors
 from schemactl.destinations.delta.lake import DeltaLake
-from schemactl.normalization.package import LoadPackage
+from schemactl.normalization.package import LoadPackage, PastLoads
 from schemactl.progress import Progress
 from schemactl.schema.types import Schema
 
@@ -28,7 +28,13 @@ def _open_to_read(url: str, schema_name: str) -> Iterator[DeltaLake]:
 
 
 _READER: Final = DatasetReader(_open_to_read)
-read_past_loads, read_ledger, read_table = _READER.read_past_loads, _READER.read_ledger, _READER.read_table
+read_ledger, read_table = _READER.read_ledger, _READER.read_table
+
+
+def read_past_loads(url: str, schema_name: str) -> PastLoads:
+    """Return the ids of earlier loads; see ``Loader``."""
+    with _open_to_read(url, schema_name) as lake:
+        return past_loads_of(lake, schema_name)
 
 
 def check_tables(url: str, schema: Schema) -> None:

@@ -7,13 +7,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from schemactl.destinations._catalogue import driver
-from schemactl.destinations._lake.load import LakeLoad, check_schema
+from schemactl.destinations._lake.load import LakeLoad, check_schema, past_loads_of
 from schemactl.destinations._lake.lock import check_writable, holding
 from schemactl.destinations._load import carry_out
 from schemactl.destinations._reading import DatasetReader
 from schemactl.destinations.iceberg.address import Address, lock_folder, open_catalog, read_address, wrap_iceberg_errors
 from schemactl.destinations.iceberg.catalogue import check_place
-from schemactl.normalization.package import LoadPackage
+from schemactl.normalization.package import LoadPackage, PastLoads
 from schemactl.progress import Progress
 from schemactl.schema.types import Schema
 
@@ -30,7 +30,13 @@ def _open_to_read(url: str, schema_name: str) -> Iterator[IcebergLake | None]:
 
 
 _READER: Final = DatasetReader(_open_to_read)
-read_past_loads, read_ledger, read_table = _READER.read_past_loads, _READER.read_ledger, _READER.read_table
+read_ledger, read_table = _READER.read_ledger, _READER.read_table
+
+
+def read_past_loads(url: str, schema_name: str) -> PastLoads:
+    """Return the ids of earlier loads; see ``Loader``."""
+    with _open_to_read(url, schema_name) as lake:
+        return PastLoads() if lake is None else past_loads_of(lake, schema_name)
 
 
 def check_tables(url: str, schema: Schema) -> None:
