@@ -199,7 +199,12 @@ class Call:
 
     def with_saved(self, schema: Schema) -> Call:
         """Return the call with the schema that another command has saved since the call was checked."""
-        destination_schema = schema.with_missing_from(self.destination_schema)
+        only_stored = {
+            name: replace(table, columns=columns)
+            for name, table in self.destination_schema.tables.items()
+            if (columns := {key: table.columns[key] for key in table.columns if self.before.column(name, key) is None})
+        }
+        destination_schema = schema.with_missing_from(replace(self.destination_schema, tables=only_stored))
         inference = replace(self.request.inference, destination_schema=destination_schema)
         return replace(self, before=schema, request=replace(self.request, inference=inference))
 
@@ -771,25 +776,22 @@ def _load(call: Call, data: Sequence[TableData], staging: Path, progress: Progre
             report = _with_written(report, (*written, *files))
             try:
                 return _deliver(call, report, lineage, package, rejects, progress)
-            except ValuesDoNotSurvive:
-                # Stored values changed after they were counted, so columns that this load widens keep their types.
-                if not written or not _widened_columns(call, package.schema):
-                    raise
-                put_back(call.folder, opened, package.schema.version_hash)
             except ConcurrentLoadError:
                 raise
-            except DestinationError:
-                # A command that has changed the schema since may have migrated the destination, too.
-                if _is_saved(call, package.schema):
+            except DestinationError as error:
+                if isinstance(error, ValuesDoNotSurvive) and written and _widened_columns(call, package.schema):
+                    # Stored values changed after they were counted, so columns that this load widens keep their types.
+                    put_back(call.folder, opened, package.schema.version_hash)
+                elif not _is_schema_changed(call, package.schema):
                     raise
             call.stored_columns.counted.clear()
     raise unsteady(name)
 
 
-def _is_saved(call: Call, schema: Schema) -> bool:
-    """Return whether the schema files still have a schema that a load has saved."""
-    saved = open_schemas(call.folder, schema.name).stored
-    return saved is None or saved.version_hash == schema.version_hash
+def _is_schema_changed(call: Call, saved_schema: Schema) -> bool:
+    """Return whether another command has changed the schema since, and may have migrated the destination."""
+    stored_schema = open_schemas(call.folder, saved_schema.name).stored
+    return stored_schema is not None and stored_schema.version_hash != saved_schema.version_hash
 
 
 def _package(call: Call, root_tables: Sequence[_TableRows], rejects: WrittenRejects | None) -> LoadPackage:

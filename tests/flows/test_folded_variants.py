@@ -261,6 +261,7 @@ SIZES = [(size,) for size in (0.25, 0.75, 4, 8)]
 def check_folded(to: str) -> None:
     assert rows(to, "orders", "id", "score") == by_id(MORE_SCORES)
     assert rows(to, "orders__items", "size") == by_id(SIZES)
+    assert "score__v_double" not in catalogue(to).tables["orders"].columns
     assert find_status("shop", to, SCHEMAS, PlanOptions()).is_settled
 
 
