@@ -12,7 +12,7 @@ Findings (a broken contract, a pending change) are values with exit code 1, neve
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ContextDecorator
 from dataclasses import dataclass, replace
 from enum import IntEnum
@@ -167,6 +167,16 @@ def backquoted(names: Iterable[object]) -> str:
     '`id`, `note`'
     """
     return ", ".join(f"`{name}`" for name in names)
+
+
+def first_names(names: Sequence[str], most: int) -> str:
+    """Return the first of some names, and the number of further ones.
+
+    >>> first_names(["`id`", "`note`", "`total`"], 2)
+    '`id`, `note` and 1 more'
+    """
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return f"{', '.join(names[:most])}{more}"
 
 
 _LONGEST_SLIP = 128

@@ -12,7 +12,7 @@ from typing import Final
 
 from schemactl.engine.csv_header import SEPARATORS, read_header
 from schemactl.engine.input import Input, read_head
-from schemactl.errors import InputError
+from schemactl.errors import InputError, first_names
 from schemactl.store.sources import LeftOutWarning, is_local
 
 _MOST_NAMED: Final = 5
@@ -27,12 +27,11 @@ def warn_of_left_out(paths: Sequence[str], singular: str, plural: str, way: str 
     """Name the files of a folder or a pattern that are left out, and the way to read them."""
     if paths:
         subject = f"{singular} was" if len(paths) == 1 else f"{len(paths):,} {plural} were"
-        warn(f"{subject} skipped: {_named(paths)}{way}", paths)
+        warn(f"{subject} skipped: {_first_paths(paths)}{way}", paths)
 
 
-def _named(paths: Sequence[str]) -> str:
-    names = ", ".join(f"`{path}`" for path in paths[:_MOST_NAMED])
-    return f"{names} and {len(paths) - _MOST_NAMED:,} more" if len(paths) > _MOST_NAMED else names
+def _first_paths(paths: Sequence[str]) -> str:
+    return first_names([f"`{path}`" for path in paths], _MOST_NAMED)
 
 
 def warn_of_partitions(paths: Sequence[str]) -> None:
@@ -54,11 +53,9 @@ def warn_of_renamed(cells: Sequence[str], names: Sequence[str], paths: Sequence[
     """Report columns whose names in the header are blank or equal: Spark numbers them, and they go by ``names``."""
     changed = [(cell, name) for cell, name in zip(cells, names, strict=False) if cell != name]
     if changed and len(cells) == len(names):
-        renames = ", ".join(
-            f"`{name}` for {f'`{cell}`' if cell else 'a blank'}" for cell, name in changed[:_MOST_NAMED]
-        )
-        more = f" and {len(changed) - _MOST_NAMED:,} more" if len(changed) > _MOST_NAMED else ""
-        warn(f"duplicate or blank column names in {_named(paths)} were numbered: {renames}{more}", paths)
+        renames = [f"`{name}` for {f'`{cell}`' if cell else 'a blank'}" for cell, name in changed]
+        subject = f"duplicate or blank column names in {_first_paths(paths)}"
+        warn(f"{subject} were numbered: {first_names(renames, _MOST_NAMED)}", paths)
 
 
 def warn_of_durations(columns: Mapping[str, Sequence[str]]) -> None:
@@ -66,7 +63,7 @@ def warn_of_durations(columns: Mapping[str, Sequence[str]]) -> None:
     if columns:
         paths = list(dict.fromkeys(path for column_paths in columns.values() for path in column_paths))
         column_list = ", ".join(columns)
-        warn(f"durations in {_named(paths)} are read as whole numbers of their unit: {column_list}", paths)
+        warn(f"durations in {_first_paths(paths)} are read as whole numbers of their unit: {column_list}", paths)
 
 
 def warn_of_cuts(values: Mapping[str, int], where: str = "timestamps with nanoseconds are cut to microseconds") -> None:

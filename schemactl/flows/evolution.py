@@ -32,7 +32,7 @@ from schemactl.inference.lineage import Lineage, lineage_of
 from schemactl.inference.odd_data import describe_odd_data
 from schemactl.inference.promotion import NO_PROMOTIONS, CountNew, CountStored, Promoter, Promotions
 from schemactl.inference.report import FileFinding, InferenceReport, PromotionFinding, TypingFinding
-from schemactl.inference.resolve import Resolution
+from schemactl.inference.resolve import Resolution, ResolveOptions
 from schemactl.inference.source_names import fit_to_data, resolve_data, root_table
 from schemactl.inference.source_nulls import with_source_nulls
 from schemactl.normalization.normalizers import make_plan, module_of
@@ -214,18 +214,15 @@ def _promote(
 
 def _resolve(start: _Start, is_loaded: bool, promotions: Promotions = NO_PROMOTIONS) -> Resolution:
     """Resolve the evidence of one root table, with the nulls of its sources."""
-    request, evidence, limit = start.request, start.evidence, start.fitted.max_length
-    resolution = resolve_data(
-        evidence,
-        start.schema,
-        start.table,
-        request.resolve_collisions,
-        limit,
-        is_loaded,
-        promotions.wider,
-        promotions.refused,
-        promotions.wider_fields,
+    request, evidence = start.request, start.evidence
+    options = ResolveOptions(
+        max_identifier_length=start.fitted.max_length,
+        is_loaded=is_loaded,
+        wider=promotions.wider,
+        refused=promotions.refused,
+        wider_fields=promotions.wider_fields,
     )
+    resolution = resolve_data(evidence, start.schema, start.table, request.resolve_collisions, options)
     resolution = with_source_nulls(resolution, start.before, evidence, request.contract, _columns_with_nulls(start))
     _check_named(resolution, evidence, convention_name(NormalizerConfig.of(start.before.normalizers).naming))
     return resolution

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from shlex import quote
 from typing import Final
 
-from schemactl.errors import backquoted
+from schemactl.errors import backquoted, first_names
 from schemactl.examples import mask_examples
 from schemactl.inference.classes import NULL, OBJECT, kind_of
 from schemactl.inference.evidence import ClassEvidence, Evidence, PathEvidence
@@ -44,8 +44,7 @@ def describe_shortened(fitted: Fitted, limit: int | None) -> Iterator[str]:
         for (table, column), new in fitted.renamed.items()
     ]
     if names:
-        more = f", and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-        yield f"the destination cuts names to {limit} characters: {', '.join(names[:_MOST_NAMES])}{more}"
+        yield f"the destination cuts names to {limit} characters: {first_names(names, _MOST_NAMES)}"
 
 
 def describe_detection(before: Schema, after: Schema, root: str) -> Iterator[str]:
@@ -64,7 +63,7 @@ def suggest_detection(start: Schema, resolution: Resolution, evidence: Evidence)
         return
     numbers = [f"`{table}.{column}`" for table, column in find_numbers_in_texts(start, resolution, evidence)]
     if numbers:
-        names = _first_names(numbers)
+        names = first_names(numbers, _MOST_NAMES)
         yield f"strings in {names} look like numbers; add `--detect=+digits,+number` to read new columns as numbers"
 
 
@@ -79,7 +78,7 @@ def suggest_migration(before: Schema, promotions: Sequence[PromotionFinding]) ->
     if names:
         yield (
             f"`schemactl migrate apply {before.name} --to DEST` counts and converts the stored values of "
-            f"{_first_names(names)}; so does the next load with the same contract"
+            f"{first_names(names, _MOST_NAMES)}; so does the next load with the same contract"
         )
 
 
@@ -258,24 +257,15 @@ def describe_contracts(before: Schema, after: Schema, override: str | None) -> I
         stored_table, contract = before.tables.get(name), table_contract(contracts, name, override)
         if table == stored_table or not contract.entities:
             continue
-        level = _level_in_words(contract.level)
+        kind, _, owner = contract.level.partition(" ")
+        level = f"table `{owner}`" if owner else f"the {kind}"
         if override and contract.level != "call":
             yield f"the contract of {level} overrides `--contract` for table `{name}`"
         for entity, new_name in _new_names(stored_table, table, prefix):
             if entity not in contract.entities and not (is_first and entity == Entity.TABLES):
                 names_by_gap.setdefault(f"the contract of {level} does not set `{entity}`", []).append(new_name)
     for gap, names in names_by_gap.items():
-        yield f"{gap}, which evolves: {_first_names(names)}"
-
-
-def _first_names(names: list[str]) -> str:
-    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-    return f"{', '.join(names[:_MOST_NAMES])}{more}"
-
-
-def _level_in_words(level: str) -> str:
-    kind, _, name = level.partition(" ")
-    return f"table `{name}`" if name else f"the {kind}"
+        yield f"{gap}, which evolves: {first_names(names, _MOST_NAMES)}"
 
 
 def _new_names(stored_table: Table | None, table: Table, prefix: str) -> Iterator[tuple[str, str]]:

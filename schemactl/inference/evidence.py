@@ -217,7 +217,7 @@ def _merge_nullable(parts: Sequence[Evidence]) -> dict[Path, bool]:
 
 
 def _merge_paths(parts: Iterable[Mapping[Path, PathEvidence]]) -> dict[Path, PathEvidence]:
-    return _merge_keyed(parts, lambda left, right: _merge_keyed((left, right), merge_classes))
+    return _merge_keyed(parts, lambda *parts: _merge_keyed(parts, merge_classes))
 
 
 def _merge_keyed(
@@ -229,33 +229,33 @@ def _merge_keyed(
     return merged
 
 
-def merge_classes(left: ClassEvidence, right: ClassEvidence) -> ClassEvidence:
+def merge_classes(one_part: ClassEvidence, other_part: ClassEvidence) -> ClassEvidence:
     """Merge two parts' evidence of one class at one path."""
-    earlier, later = (left, right) if left.first <= right.first else (right, left)
+    earlier, later = (one_part, other_part) if one_part.first <= other_part.first else (other_part, one_part)
     return ClassEvidence(
-        count=left.count + right.count,
+        count=one_part.count + other_part.count,
         first=earlier.first,
         examples=earlier.examples or later.examples,
-        shortest=_outer(min, left.shortest, right.shortest),
-        longest=_outer(max, left.longest, right.longest),
-        least=_outer(min, left.least, right.least),
-        greatest=_outer(max, left.greatest, right.greatest),
-        varies=left.varies or right.varies or _differ(left, right),
+        shortest=_outer(min, one_part.shortest, other_part.shortest),
+        longest=_outer(max, one_part.longest, other_part.longest),
+        least=_outer(min, one_part.least, other_part.least),
+        greatest=_outer(max, one_part.greatest, other_part.greatest),
+        varies=one_part.varies or other_part.varies or _differ(one_part, other_part),
     )
 
 
-def _differ(left: ClassEvidence, right: ClassEvidence) -> bool:
+def _differ(first: ClassEvidence, second: ClassEvidence) -> bool:
     """Return whether texts, booleans or moments of two parts differ; the ranges of numbers say it of these."""
-    if left.least is not None or right.least is not None or not (left.examples and right.examples):
+    if first.least is not None or second.least is not None or not (first.examples and second.examples):
         return False
-    return (left.examples, left.shortest, left.longest) != (right.examples, right.shortest, right.longest)
+    return (first.examples, first.shortest, first.longest) != (second.examples, second.shortest, second.longest)
 
 
-def _outer(choose: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
+def _outer(choose: Callable[[Any, Any], Any], first: Any, second: Any) -> Any:
     """Return the lesser (``min``) or greater (``max``) of two limits; None means no limit."""
-    if left is None or right is None:
-        return right if left is None else left
-    return choose(left, right)
+    if first is None or second is None:
+        return second if first is None else first
+    return choose(first, second)
 
 
 def example_of(value: str | float | bool) -> str:
@@ -423,10 +423,10 @@ def _holds_list(value: Any) -> bool:
     return isinstance(value, list) or (isinstance(value, dict) and any(map(_holds_list, value.values())))
 
 
-def _with_scalars(cut: dict[str, Any], whole: dict[str, Any]) -> dict[str, Any]:
+def _with_scalars(cut: dict[str, Any], uncut: dict[str, Any]) -> dict[str, Any]:
     """Return ``cut`` with all scalars of ``whole`` outside its lists."""
     items: dict[str, Any] = {}
-    for key, item in whole.items():
+    for key, item in uncut.items():
         match item:
             case dict():
                 inner = _with_scalars(cut.get(key, {}), item)

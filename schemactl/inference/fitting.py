@@ -89,12 +89,12 @@ def _find_limit(schema: Schema, data: DataPaths, max_length: int | None) -> int 
     longest = max(len(name) for table in schema.tables.values() for name in (table.name, *table.columns))
     if max_length is not None and longest >= max_length:
         return max_length
-    whole, cut = _identifiers(schema, data, None), _identifiers(schema, data, longest)
-    root = whole.table(data.table)
+    unlimited, limited = _identifiers(schema, data, None), _identifiers(schema, data, longest)
+    root = unlimited.table(data.table)
     for path in data.paths:
-        table, column = place(path, root, whole)
+        table, column = place(path, root, unlimited)
         if max(len(table), len(column)) > longest:
-            cut_table, cut_column = place(path, cut.table(data.table), cut)
+            cut_table, cut_column = place(path, limited.table(data.table), limited)
             stored = schema.tables.get(cut_table)
             if stored is not None and (len(table) > longest or cut_column in stored.columns):
                 return longest
@@ -215,6 +215,6 @@ def _with_propagation(normalizers: Properties, renamed: Mapping[Name, str]) -> P
     stored_tables = NormalizerConfig.of(normalizers).propagation_tables
     tables = {}
     for table, columns in stored_tables.items():
-        named = {renamed.get((table, column), column): target for column, target in columns.items()}
-        tables[renamed.get((table, None), table)] = named
+        renamed_columns = {renamed.get((table, column), column): target for column, target in columns.items()}
+        tables[renamed.get((table, None), table)] = renamed_columns
     return normalizers if tables == stored_tables else with_propagation_tables(normalizers, tables)

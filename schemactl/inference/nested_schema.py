@@ -13,15 +13,17 @@ from typing import Final
 from schemactl.inference.classes import LIST, OBJECT, kind_of
 from schemactl.inference.document_tree import Node, tree_of
 from schemactl.inference.evidence import Evidence
-from schemactl.inference.resolve import Origin, Resolution, resolve
+from schemactl.inference.resolve import AS_IT_IS, Origin, Resolution, ResolveOptions, resolve
 from schemactl.inference.values import DECLARED
 from schemactl.inference.widening import MAPS
-from schemactl.schema import nested_types
-from schemactl.schema.full_types import MAX_DIGITS, FullType
+from schemactl.schema.full_types import MAX_DIGITS
 from schemactl.schema.nested_types import (
     BIGINT,
+    BOOLEAN,
     DOUBLE,
     LARGE,
+    SPARK_TYPE,
+    STRING,
     FieldPath,
     Json,
     Leaf,
@@ -29,6 +31,12 @@ from schemactl.schema.nested_types import (
     MapOf,
     NestedType,
     Struct,
+    keeps_structure,
+    leaf_of,
+    read_type,
+    stated_type,
+    structure_of,
+    write_type,
 )
 from schemactl.schema.nested_widening import fields_of
 from schemactl.schema.paths import ELEMENT, Path
@@ -42,12 +50,12 @@ def leaf_of_declared(properties: Properties, declared_types: frozenset[DataType]
     """Return the type that keeps scalars of all declared types without changing how they are written."""
     if len(declared_types) > 1 and declared_types not in _WIDENED:
         return Json()
-    return Json() if properties.get("precision", 0) > MAX_DIGITS else nested_types.leaf_of(properties)
+    return Json() if properties.get("precision", 0) > MAX_DIGITS else leaf_of(properties)
 
 
 def map_of_declared(properties: Properties, levels: int) -> NestedType | None:
     """Return the type that keeps all maps that sources declare, None without any; JSON text below ``levels``."""
-    map_types = [nested_types.read_type(text) for text in properties.get(MAPS, ())]
+    map_types = [read_type(text) for text in properties.get(MAPS, ())]
     return _cut(_merge_types(map_types, _widest), levels) if map_types else None
 
 
@@ -131,10 +139,10 @@ _DIGITS: Final = 9.9e37
 
 def structures_in(schema: Schema) -> Iterator[tuple[Table, Column]]:
     """Yield the columns that keep structs or lists, with their tables."""
-    if nested_types.keeps_structure(schema.normalizers):
+    if keeps_structure(schema.normalizers):
         for table in schema.tables.values():
             for column in table.columns.values():
-                if column.is_complete and not isinstance(nested_types.stated_type(column), (Json, type(None))):
+                if column.is_complete and not isinstance(stated_type(column), (Json, type(None))):
                     yield table, column
 
 
@@ -166,33 +174,19 @@ def _normalizers_as_before(flattened: Schema, before: Schema) -> Properties:
     return {**flattened.normalizers, "json": {**new, "config": config}}
 
 
-def resolve_nested(  # noqa: PLR0913 - as `resolve`
-    evidence: Evidence,
-    schema: Schema,
-    table: str,
-    *,
-    renamed: Mapping[Path, str] | None = None,
-    max_identifier_length: int | None = None,
-    is_loaded: bool = False,
-    wider: Mapping[Origin, FullType] | None = None,
-    refused: Mapping[Origin, frozenset[DataType]] | None = None,
-    wider_fields: Mapping[Path, NestedType] | None = None,
-) -> Resolution:
+def resolve_nested(evidence: Evidence, schema: Schema, table: str, options: ResolveOptions = AS_IT_IS) -> Resolution:
     """Evolve ``schema`` as ``resolve`` does, with nested values in columns that keep their structure.
 
     A new column of objects or lists gets the type that keeps them. An existing type gets new fields at the end of its
-    structs, and JSON texts for fields whose type changes, except ``wider_fields``, whose wider types are by the paths
-    of their values. An existing column without such a type keeps JSON texts.
+    structs, and JSON texts for fields whose type changes, except ``wider_fields``. An existing column without such a
+    type keeps JSON texts.
     """
-    resolution = resolve(
-        evidence, flat(schema), table,
-        renamed=renamed, max_identifier_length=max_identifier_length, is_loaded=is_loaded, wider=wider, refused=refused,
-    )  # fmt: skip
+    resolution = resolve(evidence, flat(schema), table, options)
     # `flat` removed the limits of levels: restore them.
     levels = {name: stored_table.normalizer_hint("max_nesting") for name, stored_table in schema.tables.items()}
     tables = {name: _with_nesting(table, levels.get(name)) for name, table in resolution.schema.tables.items()}
     resolved = replace(resolution.schema, tables=tables, normalizers=_normalizers_as_before(resolution.schema, schema))
-    types = _Types(evidence, wider_fields or {})
+    types = _Types(evidence, options.wider_fields)
     return replace(resolution, schema=_Structures(types, schema, resolution).evolved(resolved))
 
 
@@ -218,7 +212,7 @@ class _Structures:
     def _is_kept(self, table: str, column: Column, path: Path) -> bool:
         if column.data_type is not DataType.JSON or any(map(column.properties.get, _KEY_HINTS)):
             return False
-        if nested_types.SPARK_TYPE in column.properties:
+        if SPARK_TYPE in column.properties:
             return True
         known_column = self._before.column(table, column.name)
         is_declared = known_column is not None and bool(known_column.properties.get("data_type"))
@@ -228,14 +222,14 @@ class _Structures:
         levels = table.normalizer_hint("max_nesting")
         level_limit = min(self._most if levels is None else levels, MOST_LEVELS)
         taken_classes = self._resolution.taken[table.name, column.name]
-        nested_type: NestedType | None = nested_types.stated_type(column)
+        nested_type: NestedType | None = stated_type(column)
         for path in dict.fromkeys(path for path, _ in taken_classes):
             # Texts that hold JSON, and sources that declare only `json`, have no structure to keep.
             classes = (name for taken_path, name in taken_classes if taken_path == path)
             is_nested = all(self._types.is_nested(path, name) for name in classes)
             nested_type = self._types.at(path, nested_type, level_limit) if is_nested else Json()
-        spark_type = nested_types.write_type(nested_type or Json())
-        return Column(column.name, {**column.properties, nested_types.SPARK_TYPE: spark_type})
+        spark_type = write_type(nested_type or Json())
+        return Column(column.name, {**column.properties, SPARK_TYPE: spark_type})
 
 
 def _type_of_scalars(kinds: set[str], largest: float, old: NestedType | None) -> NestedType:
@@ -246,7 +240,7 @@ def _type_of_scalars(kinds: set[str], largest: float, old: NestedType | None) ->
         return Leaf(BIGINT if kinds == {BIGINT} and old != Leaf(LARGE) else LARGE)
     if DOUBLE in kinds and kinds <= {BIGINT, DOUBLE} and largest < _EXACT:
         return Leaf(DOUBLE)
-    plain = {"text": nested_types.STRING, "bool": nested_types.BOOLEAN}
+    plain = {"text": STRING, "bool": BOOLEAN}
     return Leaf(plain[next(iter(kinds))]) if len(kinds) == 1 and kinds <= plain.keys() else Json()
 
 
@@ -360,12 +354,12 @@ class ChangedField:
 
 def find_changed_fields(evidence: Evidence, before: Schema, resolution: Resolution) -> Iterator[ChangedField]:
     """Yield the fields that would become JSON texts; none for columns of lists that feed nested tables."""
-    if not nested_types.keeps_structure(before.normalizers):
+    if not keeps_structure(before.normalizers):
         return
     types = _Types(evidence, {})
     for table, name in resolution.taken:
         stored_column = before.column(table, name)
-        if stored_column is None or (structure := nested_types.structure_of(stored_column)) is None:
+        if stored_column is None or (structure := structure_of(stored_column)) is None:
             continue
         for field, of in fields_of(structure):
             if not isinstance(of, Leaf):

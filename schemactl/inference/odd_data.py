@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 from string import ascii_letters
 from typing import Final
 
+from schemactl.errors import first_names
 from schemactl.inference.evidence import Evidence
 from schemactl.inference.findings import ColumnEvidence
 from schemactl.inference.report import ColumnFinding, TableFinding
 from schemactl.inference.resolve import Resolution
-from schemactl.schema.paths import row_path
+from schemactl.schema.paths import Path, row_path
 from schemactl.schema.types import Schema
 
 MOST_COLUMNS: Final = 300
@@ -31,18 +32,20 @@ def describe_odd_data(
     wide = [f"`{name}` ({width:,})" for name, width in widths.items() if width > MOST_COLUMNS]
     if wide:
         yield (
-            f"more than {MOST_COLUMNS} columns: {_listed(wide)}; if keys of the data are values, such as ids or dates, "
-            "`--column NAME:json` keeps their object in one column"
+            f"more than {MOST_COLUMNS} columns: {first_names(wide, _MOST_NAMES)}; if keys of the data are values, "
+            "such as ids or dates, `--column NAME:json` keeps their object in one column"
         )
-    single = [
-        f"`{table.name}`" for table in tables if table.is_new and _row_count(table.name, resolution, evidence) == 1
-    ]
+    row_paths: dict[str, set[Path]] = {}
+    for (table_name, _), classes in resolution.taken.items():
+        row_paths.setdefault(table_name, set()).update(row_path(path) for path, _ in classes)
+    row_counts = {name: sum(map(evidence.count, paths)) for name, paths in row_paths.items()}
+    single = [f"`{table.name}`" for table in tables if table.is_new and row_counts.get(table.name) == 1]
     if single:
-        yield f"one row only: {_listed(single)}"
+        yield f"one row only: {first_names(single, _MOST_NAMES)}"
     respelled = list(_respelled(tables, resolution))
     if respelled:
         yield (
-            f"the naming convention changes names: {_listed(respelled)}; "
+            f"the naming convention changes names: {first_names(respelled, _MOST_NAMES)}; "
             f"`schemactl edit {after.name} --rename OLD=NEW` gives another name, and later data follows it"
         )
     by_column = ColumnEvidence(resolution, evidence)
@@ -53,13 +56,7 @@ def describe_odd_data(
         if _is_constant(table.name, column, by_column)
     ]
     if constant:
-        yield f"the same value in each row: {_listed(constant)}"
-
-
-def _row_count(table: str, resolution: Resolution, evidence: Evidence) -> int:
-    """Return the number of rows that the data has for a table."""
-    paths = {row_path(path) for (name, _), classes in resolution.taken.items() if name == table for path, _ in classes}
-    return sum(map(evidence.count, paths))
+        yield f"the same value in each row: {first_names(constant, _MOST_NAMES)}"
 
 
 def _respelled(tables: Sequence[TableFinding], resolution: Resolution) -> Iterator[str]:
@@ -67,11 +64,11 @@ def _respelled(tables: Sequence[TableFinding], resolution: Resolution) -> Iterat
     for table in tables:
         rows = resolution.rows.get(table.name, ()) if table.is_new else ()
         lists = [path[:-1] for path in rows if path]
-        named = [(table.name, path[len(row_path(path)) :]) for path in lists]
+        paths_by_name = [(table.name, path[len(row_path(path)) :]) for path in lists]
         for column in table.columns:
             sources = resolution.sources((table.name, column.name)) if column.is_new else ()
-            named += [(f"{table.name}.{column.name}", path[len(row_path(path)) :]) for path in sources]
-        for name, path in named:
+            paths_by_name += [(f"{table.name}.{column.name}", path[len(row_path(path)) :]) for path in sources]
+        for name, path in paths_by_name:
             key = ".".join(step for step in path if step is not None)
             letters = {letter for letter in key.lower() if letter.isalpha()}
             # dlt writes `x` for a character at the end that is not a letter: `Price ($)` is `pricex`.
@@ -87,8 +84,3 @@ def _is_constant(table: str, column: ColumnFinding, by_column: ColumnEvidence) -
         return False
     (_, of_class) = classes[0]
     return of_class.count >= _LEAST_VALUES and of_class.is_constant
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _MOST_NAMES:,} more" if len(names) > _MOST_NAMES else ""
-    return f"{', '.join(names[:_MOST_NAMES])}{more}"

@@ -43,9 +43,9 @@ class Renaming:
             else table
             for name, table in schema.tables.items()
         }
-        named = with_names(replace(schema, tables=rooted), self.renamed)
-        normalizers = {**named.normalizers, "names": self.convention}
-        return replace(named, normalizers=normalizers, settings=self._settings(schema.settings))
+        renamed_schema = with_names(replace(schema, tables=rooted), self.renamed)
+        normalizers = {**renamed_schema.normalizers, "names": self.convention}
+        return replace(renamed_schema, normalizers=normalizers, settings=self._settings(schema.settings))
 
     def of_lineage(self, lineage: Lineage) -> Lineage:
         """Return lineage under the new names."""
@@ -138,10 +138,10 @@ class _Finder:
             if not source_paths or column.is_variant:
                 self._note(table.name, column.name, self._column(table, column))
                 continue
-            first, *others = source_paths
+            first, *other_paths = source_paths
             name = place(first, root, new)[1]
             self._note(table.name, column.name, name)
-            for path in others:
+            for path in other_paths:
                 kept_names |= self._kept_together(path, first, root, new, name)
         if kept_names:
             self.source_names.setdefault(root, {}).update(kept_names)

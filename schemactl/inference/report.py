@@ -298,8 +298,8 @@ def merge_reports(reports: Sequence[InferenceReport]) -> InferenceReport:
     if first is last:
         return first
     lists = ("files", "tables", "collisions", "nulls", "violations", "typing", "promotions", "hints")
-    parts = [field_values(report) for report in reports]
-    joined: dict[str, Any] = {name: tuple(item for part in parts for item in part[name]) for name in lists}
+    report_values = [field_values(report) for report in reports]
+    joined: dict[str, Any] = {name: tuple(item for values in report_values for item in values[name]) for name in lists}
     return replace(last, table=None, **{**joined, "hints": tuple(dict.fromkeys(joined["hints"]))})
 
 

@@ -21,6 +21,7 @@ from schemactl.inference.widening import MAPS, with_room
 from schemactl.schema.detectors import DETECTORS
 from schemactl.schema.full_types import FullType
 from schemactl.schema.naming import Naming, naming_of
+from schemactl.schema.nested_types import NestedType
 from schemactl.schema.paths import ELEMENT, Path
 from schemactl.schema.settings import NormalizerConfig, Settings
 from schemactl.schema.types import MICROSECOND_DIGITS, VARIANT_ENDINGS, DataType, Properties, Schema, Table
@@ -194,36 +195,44 @@ def _extended_columns(table: Table, naming: Naming) -> dict[str, str]:
     return extended
 
 
-def resolve(  # noqa: PLR0913 - each of them changes what data becomes
-    evidence: Evidence,
-    schema: Schema,
-    table: str,
-    *,
-    renamed: Mapping[Path, str] | None = None,
-    max_identifier_length: int | None = None,
-    is_loaded: bool = False,
-    wider: Mapping[Origin, FullType] | None = None,
-    refused: Mapping[Origin, frozenset[DataType]] | None = None,
-) -> Resolution:
-    """Evolve ``schema`` by ``evidence``; contracts are checked on the result, not here.
+@dataclass(frozen=True, slots=True)
+class ResolveOptions:
+    """The conditions under which evidence evolves a schema.
 
-    ``renamed`` has names for source paths whose own names collide. If the data is loaded (``is_loaded``), nested
-    tables of merges need the key of their root row. ``wider`` has columns that become wider, or begin so.
+    Attributes:
+        renamed: names for source paths whose normalized names collide.
+        max_identifier_length: the longest identifier; None for the limit of the naming convention.
+        is_loaded: whether the data is loaded, so that nested tables of merges need the key of their root row.
+        wider: columns that become wider, or begin so.
+        refused: the kinds of values that go to a variant column, by column, although the column takes them rounded.
+        wider_fields: fields that become wider in columns that keep structure, by the paths of their values.
     """
-    naming = naming_of(schema, max_identifier_length)
-    fold = _Fold(schema, naming, renamed or {}, evidence.paths, is_loaded, wider or {}, refused or {})
+
+    renamed: Mapping[Path, str] = field(default_factory=dict)
+    max_identifier_length: int | None = None
+    is_loaded: bool = False
+    wider: Mapping[Origin, FullType] = field(default_factory=dict)
+    refused: Mapping[Origin, frozenset[DataType]] = field(default_factory=dict)
+    wider_fields: Mapping[Path, NestedType] = field(default_factory=dict)
+
+
+AS_IT_IS: Final = ResolveOptions()
+
+
+def resolve(evidence: Evidence, schema: Schema, table: str, options: ResolveOptions = AS_IT_IS) -> Resolution:
+    """Evolve ``schema`` by ``evidence``; contracts are checked on the result, not here."""
+    fold = _Fold(schema, evidence.paths, options)
     root = fold.add_root_table(table)
     for document in documents_of_declared(evidence):
         fold.add_document(document, root, None)
     for position in sorted(evidence.witnesses):
         fold.add_document(evidence.witnesses[position], root, position)
-    resolution = fold.finish(evidence.room)
     return replace(
-        resolution,
+        fold.finish(evidence.room),
         root=root,
-        renamed=dict(renamed or {}),
-        max_identifier_length=max_identifier_length,
-        refused=dict(refused or {}),
+        renamed=options.renamed,
+        max_identifier_length=options.max_identifier_length,
+        refused=options.refused,
     )
 
 
@@ -244,28 +253,20 @@ def _data_path(cell: Cell) -> Path | None:
 class _Fold:
     """Applies documents to a draft of the schema, one after the other."""
 
-    def __init__(  # noqa: PLR0913 - each of them changes what data becomes
-        self,
-        schema: Schema,
-        naming: Naming,
-        renamed: Mapping[Path, str],
-        evidence_by_path: Mapping[Path, PathEvidence],
-        is_loaded: bool,
-        wider: Mapping[Origin, FullType],
-        refused: Mapping[Origin, frozenset[DataType]],
-    ) -> None:
+    def __init__(self, schema: Schema, evidence_by_path: Mapping[Path, PathEvidence], options: ResolveOptions) -> None:
         self._schema = schema
-        self._wider = wider
-        self._refused = refused
-        self._seen = evidence_by_path
-        self._naming = naming
+        self._wider, self._refused = options.wider, options.refused
+        self._evidence_by_path = evidence_by_path
+        self._naming = naming = naming_of(schema, options.max_identifier_length)
         self._settings = Settings.of(schema.settings)
         hints = schema.settings.get("default_hints") or {}
         # A `nullable` hint makes other columns not nullable, yet dlt ignores it when it meets a null.
         self._not_null = Settings.of({"default_hints": {"not_null": hints.get("not_null") or ()}})
         self._config = NormalizerConfig.of(schema.normalizers)
-        self._drafts = {name: TableDraft.of(table) for name, table in with_wider(schema, wider).tables.items()}
-        self._normalizer = RelationalNormalizer(naming, self._config, self, renamed, Filters.of(schema, naming))
+        wider_tables = with_wider(schema, options.wider).tables
+        self._drafts = {name: TableDraft.of(table) for name, table in wider_tables.items()}
+        filters = Filters.of(schema, naming)
+        self._normalizer = RelationalNormalizer(naming, self._config, self, options.renamed, filters)
         self._coerces = relational.coerces_values(schema.normalizers)
         self._detections: tuple[str, ...] = self._settings.detections or self._config.detections
         self._reads_columns = False
@@ -276,7 +277,8 @@ class _Fold:
         self._nulls: dict[Origin, NullConflict] = {}
         self._rows: dict[str, dict[Path, None]] = {}
         system_prefix = naming.normalize_identifier("_dlt")
-        self._root_keys = RootKeys(self._drafts, self._config, self._normalizer.names, system_prefix, is_loaded)
+        names = self._normalizer.names
+        self._root_keys = RootKeys(self._drafts, self._config, names, system_prefix, options.is_loaded)
         self._reads_propagation = False
 
     # data that rows depend on (relational.TableView)
@@ -391,13 +393,13 @@ class _Fold:
         if cell.path is not NO_PATH:
             name = DECLARED if isinstance(value, DeclaredValue) else self._class_of(cell, position)
             self._taken.setdefault((draft.name, column), {}).setdefault((cell.path, name))
-            if room := room_of(value, draft.columns[column], self._seen.get(cell.path, {}).get(name)):
+            if room := room_of(value, draft.columns[column], self._evidence_by_path.get(cell.path, {}).get(name)):
                 draft.columns[column] = with_room(draft.columns[column], room)
 
     def _class_of(self, cell: Cell, position: Position | None) -> str:
         """Return the class of a value; outside lists the evidence already names it."""
         if ELEMENT not in cell.path:
-            for name, class_evidence in self._seen.get(cell.path, {}).items():
+            for name, class_evidence in self._evidence_by_path.get(cell.path, {}).items():
                 if class_evidence.first == position:
                     return name
         # This takes a hundred times as long.
@@ -458,7 +460,7 @@ class _Fold:
         if preferred := self._preferred_by(cell.column, _data_path(cell)):
             return preferred[1], f"preferred_types {preferred[0]}"
         if self._reads_columns and isinstance(cell.value, str):
-            return type_of_texts(self._seen.get(cell.path, {}), self._detections)
+            return type_of_texts(self._evidence_by_path.get(cell.path, {}), self._detections)
         return self._detected_by_value(cell.value)
 
     def _detected_by_value(self, value: Any) -> tuple[DataType, str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from functools import partial
 from typing import Final
 
 from schemactl.errors import InputError
@@ -13,14 +12,13 @@ from schemactl.inference.findings import separate
 from schemactl.inference.fitting import DataPaths, Fitted, fit_names
 from schemactl.inference.nested_schema import resolve_nested
 from schemactl.inference.renaming import SOURCE_NAMES
-from schemactl.inference.resolve import Origin, Resolution, resolve
-from schemactl.schema.full_types import FullType
+from schemactl.inference.resolve import AS_IT_IS, Resolution, ResolveOptions, resolve
 from schemactl.schema.naming import load_naming, naming_of
-from schemactl.schema.nested_types import NestedType, keeps_structure
+from schemactl.schema.nested_types import keeps_structure
 from schemactl.schema.paths import Path, format_path
 from schemactl.schema.settings import NormalizerConfig
 from schemactl.schema.templates import LOADS_TABLE, VERSION_TABLE
-from schemactl.schema.types import DataType, Schema
+from schemactl.schema.types import Schema
 
 OTHER_TABLE: Final = "name another table with `--table`, or with `--dispatch VALUE=TABLE` for `--table-by`"
 """The hint for data that cannot go to the table that it names."""
@@ -45,32 +43,15 @@ def root_table(schema: Schema, table: str, max_identifier_length: int | None = N
     return root
 
 
-def resolve_data(  # noqa: PLR0913 - as `resolve`
-    evidence: Evidence,
-    before: Schema,
-    table: str,
-    separates: bool,
-    max_identifier_length: int | None = None,
-    is_loaded: bool = False,
-    wider: Mapping[Origin, FullType] | None = None,
-    refused: Mapping[Origin, frozenset[DataType]] | None = None,
-    wider_fields: Mapping[Path, NestedType] | None = None,
+def resolve_data(
+    evidence: Evidence, before: Schema, table: str, separates: bool, options: ResolveOptions = AS_IT_IS
 ) -> Resolution:
     """Resolve evidence under the stored names of colliding keys; name further colliding keys if ``separates``."""
-    naming = naming_of(before, max_identifier_length)
-    stored_names = _stored_names(before, root_table(before, table, max_identifier_length))
+    naming = naming_of(before, options.max_identifier_length)
+    stored_names = _stored_names(before, root_table(before, table, options.max_identifier_length))
     names = _names_by_path(stored_names, evidence)
-    resolve_renamed = partial(
-        partial(resolve_nested, wider_fields=wider_fields) if keeps_structure(before.normalizers) else resolve,
-        evidence,
-        before,
-        table,
-        max_identifier_length=max_identifier_length,
-        is_loaded=is_loaded,
-        wider=wider,
-        refused=refused,
-    )
-    resolution = resolve_renamed(renamed=names)
+    resolve_any = resolve_nested if keeps_structure(before.normalizers) else resolve
+    resolution = resolve_any(evidence, before, table, replace(options, renamed=names))
     schema_names = (name for stored in before.tables.values() for name in (stored.name, *stored.columns))
     reserved = set(stored_names.values()).union(*map(naming.break_path, schema_names))
     for _ in range(_MOST_ROUNDS if separates else 0):
@@ -78,7 +59,7 @@ def resolve_data(  # noqa: PLR0913 - as `resolve`
         if separated == names:
             break
         names = separated
-        resolution = resolve_renamed(renamed=names)
+        resolution = resolve_any(evidence, before, table, replace(options, renamed=names))
     source_names = {**stored_names, **{format_path(path): name for path, name in names.items()}}
     if not source_names:
         return resolution

@@ -125,8 +125,8 @@ def _is_held(value: Any, target: FullType) -> bool:
             number = _coerced(value, of)
             if not number.is_finite():
                 return False
-            whole, places = _digits(number)
-            has_room = target.integer_digits is None or whole <= target.integer_digits
+            integer_digits, places = _digits(number)
+            has_room = target.integer_digits is None or integer_digits <= target.integer_digits
             return has_room and places <= (target.scale or 0)
         case DataType.DOUBLE:
             return _is_exact_double(value)

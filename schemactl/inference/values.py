@@ -142,9 +142,13 @@ def room_for(column: Properties, least: float, greatest: float) -> dict[str, Any
             return {} if bits <= stored else {"data_type": str(full.data_type), "precision": bits}
         case DataType.DECIMAL | DataType.WEI:
             scale = full.scale or 0
-            whole = max(_whole_digits(least, scale), _whole_digits(greatest, scale))
-            has_room = whole <= full.precision - scale
-            return {} if has_room else {"data_type": str(full.data_type), "precision": whole + scale, "scale": scale}
+            integer_digits = max(_whole_digits(least, scale), _whole_digits(greatest, scale))
+            has_room = integer_digits <= full.precision - scale
+            return (
+                {}
+                if has_room
+                else {"data_type": str(full.data_type), "precision": integer_digits + scale, "scale": scale}
+            )
         case _:
             return {}
 

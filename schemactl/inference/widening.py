@@ -23,28 +23,28 @@ It has one entry for each type that sources declare. No column of a schema has i
 """
 
 
-def widen(left: Mapping[str, Any], right: Mapping[str, Any]) -> dict[str, Any]:
+def widen(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
     """Return properties of a column that takes the values of both ``left`` and ``right``.
 
     Associative and commutative. A property that only one side sets is dropped: without it a column is widest.
     """
-    if left["data_type"] != right["data_type"]:
-        above = _and_above(DataType(right["data_type"]))
+    if first["data_type"] != second["data_type"]:
+        above = _and_above(DataType(second["data_type"]))
         return {
             "data_type": str(
-                next(wider_type for wider_type in _and_above(DataType(left["data_type"])) if wider_type in above)
+                next(wider_type for wider_type in _and_above(DataType(first["data_type"])) if wider_type in above)
             )
         }
-    same = {key: value for key, value in left.items() if right.get(key) == value}
-    if MAPS in left and MAPS in right:
-        return {**same, MAPS: sorted({*left[MAPS], *right[MAPS]})}
-    if "precision" not in left or "precision" not in right:
+    same = {key: value for key, value in first.items() if second.get(key) == value}
+    if MAPS in first and MAPS in second:
+        return {**same, MAPS: sorted({*first[MAPS], *second[MAPS]})}
+    if "precision" not in first or "precision" not in second:
         return {key: value for key, value in same.items() if key != "scale"}
-    if "scale" not in left or "scale" not in right:
-        return {**same, "precision": max(left["precision"], right["precision"])}
-    scale = max(left["scale"], right["scale"])
-    whole = max(left["precision"] - left["scale"], right["precision"] - right["scale"])
-    return {**same, "precision": whole + scale, "scale": scale}
+    if "scale" not in first or "scale" not in second:
+        return {**same, "precision": max(first["precision"], second["precision"])}
+    scale = max(first["scale"], second["scale"])
+    integer_digits = max(first["precision"] - first["scale"], second["precision"] - second["scale"])
+    return {**same, "precision": integer_digits + scale, "scale": scale}
 
 
 def _and_above(data_type: DataType) -> list[DataType]:

@@ -15,7 +15,7 @@ from schemactl.inference.findings import (
     find_violations,
     separate,
 )
-from schemactl.inference.resolve import resolve
+from schemactl.inference.resolve import ResolveOptions, resolve
 from schemactl.schema.judgment import judge
 from schemactl.schema.naming import load_naming
 from schemactl.schema.templates import new_schema
@@ -126,7 +126,7 @@ def test_colliding_paths_can_be_kept_apart():
     evidence = evidence_of(COLLIDING)
     names = {}
     for _ in range(5):
-        resolution = resolve(evidence, EMPTY, "data", renamed=names)
+        resolution = resolve(evidence, EMPTY, "data", ResolveOptions(renamed=names))
         names = separate(resolution, names, NAMING)
     assert find_collisions(resolution) == ()
     assert names[("id",)] == "id_2"

@@ -7,7 +7,7 @@ from typing import Any
 
 from schemactl.inference.evidence import Evidence, Position, observe
 from schemactl.inference.fitting import DataPaths, Fitted, fit_names, without_long_names
-from schemactl.inference.resolve import resolve
+from schemactl.inference.resolve import ResolveOptions, resolve
 from schemactl.schema.paths import Path
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Schema
@@ -26,7 +26,7 @@ def seen(*documents: Any) -> Evidence:
 
 
 def resolved(before: Schema, *documents: Any, limit: int | None = None) -> Schema:
-    return resolve(seen(*documents), before, "orders", max_identifier_length=limit).schema
+    return resolve(seen(*documents), before, "orders", ResolveOptions(max_identifier_length=limit)).schema
 
 
 def fitted(

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from schemactl.inference.classes import classify, kind_of
 from schemactl.inference.evidence import Position, observe
 from schemactl.inference.promotion import Promoter, Promotions, StoredValues
-from schemactl.inference.resolve import Resolution
+from schemactl.inference.resolve import Resolution, ResolveOptions
 from schemactl.inference.source_names import resolve_data
 from schemactl.inference.survival import Scalars, Tally, survives
 from schemactl.schema.contract import PROMOTION_HINT
@@ -73,9 +73,9 @@ def promoted(
             schema,
             "t",
             separates=False,
-            wider=promotions.wider,
-            refused=promotions.refused,
-            wider_fields=promotions.wider_fields,
+            options=ResolveOptions(
+                wider=promotions.wider, refused=promotions.refused, wider_fields=promotions.wider_fields
+            ),
         )
     )
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from schemactl.inference.classes import kind_of
 from schemactl.inference.evidence import Evidence, Position, merge, observe
-from schemactl.inference.resolve import resolve
+from schemactl.inference.resolve import ResolveOptions, resolve
 from schemactl.schema.paths import ELEMENT
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Table
@@ -108,7 +108,8 @@ def test_nulls_that_no_column_takes_are_reported_once_with_the_first():
 
 
 def test_identifiers_fit_the_destination():
-    resolution = resolve(evidence_of([{"a" * 40: 1}, {"a" * 40: "x"}]), EMPTY, "data", max_identifier_length=20)
+    options = ResolveOptions(max_identifier_length=20)
+    resolution = resolve(evidence_of([{"a" * 40: 1}, {"a" * 40: "x"}]), EMPTY, "data", options)
     assert all(len(name) <= 20 for name in resolution.schema.tables["data"].columns)
     assert len(types_of(resolution)) == 2
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from schemactl.inference.evidence import Position, observe
-from schemactl.inference.resolve import resolve
+from schemactl.inference.resolve import ResolveOptions, resolve
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Table
 
@@ -25,7 +25,7 @@ def merged(strategy=None, **config):
 
 @pytest.mark.parametrize("strategy", [None, "delete-insert", "upsert", "insert-only"])
 def test_loads_that_merge_pass_the_key_of_the_root_row_on(strategy):
-    resolution = resolve(EVIDENCE, merged(strategy), "data", is_loaded=True)
+    resolution = resolve(EVIDENCE, merged(strategy), "data", ResolveOptions(is_loaded=True))
     assert all("_dlt_root_id" in resolution.schema.tables[table].columns for table in ("data__l", "data__l__m"))
     assert resolution.schema.normalizers["json"]["config"]["propagation"]["tables"] == {
         "data": {"_dlt_id": "_dlt_root_id"}
@@ -37,7 +37,7 @@ def test_loads_that_merge_pass_the_key_of_the_root_row_on(strategy):
     [(merged(), False), (merged("scd2"), True), (merged(root_key_propagation=False), True), (EMPTY, True)],
 )
 def test_other_data_needs_no_key_of_the_root_row(schema, is_loaded):
-    resolution = resolve(EVIDENCE, schema, "data", is_loaded=is_loaded)
+    resolution = resolve(EVIDENCE, schema, "data", ResolveOptions(is_loaded=is_loaded))
     assert "_dlt_root_id" not in resolution.schema.tables["data__l"].columns
 
 

@@ -10,7 +10,7 @@ from interpret import run
 
 from schemactl.errors import InputError
 from schemactl.inference.evidence import Evidence, Position, observe
-from schemactl.inference.resolve import resolve
+from schemactl.inference.resolve import ResolveOptions, resolve
 from schemactl.normalization.normalizers import make_plan
 from schemactl.normalization.plan import RowKey
 from schemactl.normalization.request import PlanRequest
@@ -29,7 +29,7 @@ def evidence_of(documents):
 
 def plan_of(documents, before=EMPTY, contract=None, table="data", evidence=None, **how):
     evidence = evidence or evidence_of(documents)
-    resolution = resolve(evidence, before, table, **how)
+    resolution = resolve(evidence, before, table, ResolveOptions(**how))
     return make_plan(PlanRequest(evidence, resolution, judge(before, resolution.schema, contract)))
 
 

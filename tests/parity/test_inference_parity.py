@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 from keys_of_one_kind import with_keys_of_one_kind
 
 from schemactl.inference.evidence import Position, observe
-from schemactl.inference.resolve import resolve
+from schemactl.inference.resolve import ResolveOptions, resolve
 from schemactl.schema.coercion import is_beyond_64_bits
 from schemactl.schema.hash import bump
 from schemactl.schema.templates import new_schema
@@ -126,7 +126,7 @@ def by_schemactl(stored, source, documents, max_identifier_length=None):
 
 def by_evidence(stored, source, evidence, max_identifier_length=None):
     before = schema_from_dict(copy.deepcopy(stored))
-    resolution = resolve(evidence, before, source, max_identifier_length=max_identifier_length)
+    resolution = resolve(evidence, before, source, ResolveOptions(max_identifier_length=max_identifier_length))
     assert not resolution.nulls
     return bump(resolution.schema).to_dict()
 

@@ -40,7 +40,7 @@ from test_inference_parity import (
 )
 
 from schemactl.errors import InputError
-from schemactl.inference.resolve import resolve
+from schemactl.inference.resolve import ResolveOptions, resolve
 from schemactl.kernel import keys as kernel_keys
 from schemactl.kernel.chunks import Chunk
 from schemactl.kernel.outcome import tally_of
@@ -105,7 +105,7 @@ def by_plan(stored, source, found, max_identifier_length=None):
     """Return the rows that a plan makes, and the schema."""
     before = schema_from_dict(copy.deepcopy(stored))
     evidence = evidence_of(found)
-    resolution = resolve(evidence, before, source, max_identifier_length=max_identifier_length)
+    resolution = resolve(evidence, before, source, ResolveOptions(max_identifier_length=max_identifier_length))
     plan = make_plan(PlanRequest(evidence, resolution, judge(before, resolution.schema)))
     outcome = run(plan, copy.deepcopy(found), numbered_keys())
     assert not outcome.unfit
