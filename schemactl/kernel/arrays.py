@@ -50,5 +50,5 @@ def array_of(numbers: np.ndarray[Any, Any], kind: pa.DataType) -> pa.Array:
 
 def numbers_of(values: pa.Array) -> np.ndarray[Any, Any]:
     """Return the numbers of an array without nulls."""
-    whole = np.frombuffer(values.buffers()[1], values.type.to_pandas_dtype())
-    return whole[values.offset : values.offset + len(values)]
+    numbers = np.frombuffer(values.buffers()[1], values.type.to_pandas_dtype())
+    return numbers[values.offset : values.offset + len(values)]

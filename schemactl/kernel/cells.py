@@ -210,8 +210,7 @@ def _with_unlike(
     width = len(layout.names)
     rows_by_width: dict[int, list[Any]] = group_by(unlike, lambda row: row.actual_columns)
     total = len(columns[0]) + len(unlike)
-    parsed_rows = set(range(total)).difference(row.number - 1 for row in unlike)
-    order = sorted(parsed_rows)
+    order = sorted(set(range(total)).difference(row.number - 1 for row in unlike))
     column_groups = [list(columns)]
     faults = [pa.nulls(len(columns[0]), pa.string())]
     for cells, rows in rows_by_width.items():
@@ -219,7 +218,7 @@ def _with_unlike(
         unlike_columns, _ = _parse("\n".join(row.text for row in rows).encode(), cells, layout)
         column_groups.append([*unlike_columns[:width], *[pa.nulls(len(rows), pa.string())] * (width - cells)])
         faults.append(_surplus(unlike_columns[: width + 1]) if cells > width else pa.nulls(len(rows), pa.string()))
-    indices = pa.array(_inverse(order), pa.int64())
+    indices = pa.array(sorted(range(total), key=order.__getitem__), pa.int64())
     merged = [pa.concat_arrays(arrays).take(indices) for arrays in zip(*column_groups, strict=True)]
     return merged, pa.concat_arrays(faults).take(indices)
 
@@ -231,11 +230,3 @@ def _surplus(cells: Sequence[pa.Array]) -> pa.Array:
         for row in zip(*(column.to_pylist() for column in cells), strict=True)
     ]
     return pa.array(words, pa.string())
-
-
-def _inverse(order: Sequence[int]) -> list[int]:
-    """Return rows by place."""
-    inverse = [0] * len(order)
-    for index, position in enumerate(order):
-        inverse[position] = index
-    return inverse

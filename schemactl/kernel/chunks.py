@@ -30,7 +30,7 @@ class Chunk:
         columns: top-level scalars of a declared type, by key.
         names: all top-level keys in order, if ``columns`` is not empty. Empty if each document has its own keys, which
             columns then follow.
-        whole: paths that sources declare as JSON: every value at the path is JSON.
+        json_paths: paths that sources declare as JSON: every value at the path is JSON.
         omits_nulls: whether documents lack the keys of columns that are null.
         ignored: for each document, the keys that its model ignores; empty if no document has any.
         originals: the texts of documents that a model has changed since; None for unchanged documents.
@@ -43,7 +43,7 @@ class Chunk:
     documents: Sequence[Any]
     columns: Mapping[str, pa.Array] = field(default_factory=dict)
     names: Sequence[str] = ()
-    whole: frozenset[Path] = frozenset()
+    json_paths: frozenset[Path] = frozenset()
     omits_nulls: bool = False
     ignored: Sequence[Sequence[IgnoredKey]] = ()
     load_id: str | None = None

@@ -189,7 +189,7 @@ def _to_stored(array: pa.Array, column: Column) -> Cast:
     return array.cast(stored_type(column)), None
 
 
-def _narrow(array: pa.Array, column: Column) -> Cast:
+def _narrow(array: pa.Array, column: Column) -> tuple[pa.Array, None]:
     stored = stored_type(column)
     if stored == array.type:
         return array, None
@@ -199,10 +199,6 @@ def _narrow(array: pa.Array, column: Column) -> Cast:
         limit = 2 ** (stored.bit_width - 1)
         has_room = pc.and_(pc.greater_equal(array, -limit), pc.less(array, limit))
         return pc.if_else(has_room, array, None).cast(stored), None
-
-
-def _integer_to_double(array: pa.Array, _: Column) -> Cast:
-    return array.cast(pa.float64(), safe=False), None
 
 
 def _integer_to_decimal(array: pa.Array, column: Column) -> Cast:
@@ -236,10 +232,6 @@ def _whole(array: pa.Array, column: Column) -> Cast:
     return _narrow(pc.if_else(is_whole, array, None).cast(pa.int64()), column)
 
 
-def _bool_to_text(array: pa.Array, _: Column) -> Cast:
-    return pc.if_else(array, "True", "False"), None
-
-
 def _decimal_to_decimal(array: pa.Array, column: Column) -> Cast:
     stored = stored_type(column)
     if array.type == stored:
@@ -258,10 +250,6 @@ def _moment_to_moment(array: pa.Array, column: Column) -> Cast:
         return array.cast(pa.timestamp(stored.unit, array.type.tz)).cast(pa.int64()).cast(stored), None
     except pa.ArrowInvalid:  # nanoseconds have no room for them
         return None
-
-
-def _day_to_moment(array: pa.Array, column: Column) -> Cast:
-    return _moment_to_moment(array.cast(INSTANT), column)
 
 
 def _split(array: pa.Array, usual: str, cast: Callable[[pa.Array], pa.Array]) -> Cast:
@@ -296,25 +284,19 @@ _IS_DOUBLE: Final = r"^-?[0-9]{1,17}(?:\.[0-9]{1,17})?(?:[eE][+-]?[0-9]{1,3})?\z
 
 
 def _text_to_integer(array: pa.Array, column: Column) -> Cast:
-    integers = _split(array, _IS_INTEGER, lambda texts: texts.cast(pa.int64()))
-    if integers is None:
-        return None
-    narrowed = _narrow(integers[0], column)
-    return None if narrowed is None else (narrowed[0], integers[1])
-
-
-def _text_to_double(array: pa.Array, _: Column) -> Cast:
-    return _split(array, _IS_DOUBLE, lambda texts: texts.cast(pa.float64()))
+    integers_and_odd = _split(array, _IS_INTEGER, lambda texts: texts.cast(pa.int64()))
+    return integers_and_odd and (_narrow(integers_and_odd[0], column)[0], integers_and_odd[1])
 
 
 def _text_to_decimal(array: pa.Array, column: Column) -> Cast:
     digits, scale = decimal_size(column)
     # Python's context has 28 digits
-    whole = min(digits - scale, 28 - max(scale, 0))
-    if whole < 1 or scale < 0:
+    digits_before_point = min(digits - scale, 28 - max(scale, 0))
+    if digits_before_point < 1 or scale < 0:
         return None
     point = rf"(?:\.[0-9]{{1,{scale}}})?" if scale else ""
-    return _split(array, rf"^-?[0-9]{{1,{whole}}}{point}\z", lambda texts: texts.cast(stored_type(column)))
+    is_decimal = rf"^-?[0-9]{{1,{digits_before_point}}}{point}\z"
+    return _split(array, is_decimal, lambda texts: texts.cast(stored_type(column)))
 
 
 def _text_to_moment(array: pa.Array, column: Column) -> Cast:
@@ -341,10 +323,6 @@ def _text_to_moment(array: pa.Array, column: Column) -> Cast:
     return moments, odd
 
 
-def _text_to_day(array: pa.Array, _: Column) -> Cast:
-    return _split(array, _IS_DAY, lambda texts: texts.cast(pa.date32()))
-
-
 def _text_to_clock(array: pa.Array, _: Column) -> Cast:
     return _split(
         array, _IS_CLOCK, lambda texts: pc.binary_join_element_wise("1970-01-01T", texts, "").cast(NAIVE).cast(CLOCK)
@@ -354,15 +332,17 @@ def _text_to_clock(array: pa.Array, _: Column) -> Cast:
 _CASTS: Final[Mapping[tuple[DataType, DataType], Callable[[pa.Array, Column], Cast]]] = {
     (DataType.TEXT, DataType.TEXT): _same,
     (DataType.TEXT, DataType.BIGINT): _text_to_integer,
-    (DataType.TEXT, DataType.DOUBLE): _text_to_double,
+    (DataType.TEXT, DataType.DOUBLE): lambda array, _: _split(
+        array, _IS_DOUBLE, lambda texts: texts.cast(pa.float64())
+    ),
     (DataType.TEXT, DataType.DECIMAL): _text_to_decimal,
     (DataType.TEXT, DataType.WEI): _text_to_decimal,
     (DataType.TEXT, DataType.TIMESTAMP): _text_to_moment,
-    (DataType.TEXT, DataType.DATE): _text_to_day,
+    (DataType.TEXT, DataType.DATE): lambda array, _: _split(array, _IS_DAY, lambda texts: texts.cast(pa.date32())),
     (DataType.TEXT, DataType.TIME): _text_to_clock,
     (DataType.BIGINT, DataType.BIGINT): _narrow,
     (DataType.BIGINT, DataType.TEXT): _to_stored,
-    (DataType.BIGINT, DataType.DOUBLE): _integer_to_double,
+    (DataType.BIGINT, DataType.DOUBLE): lambda array, _: (array.cast(pa.float64(), safe=False), None),
     (DataType.BIGINT, DataType.DECIMAL): _integer_to_decimal,
     (DataType.BIGINT, DataType.WEI): _integer_to_decimal,
     (DataType.BIGINT, DataType.BOOL): _is_set,
@@ -374,11 +354,11 @@ _CASTS: Final[Mapping[tuple[DataType, DataType], Callable[[pa.Array, Column], Ca
     (DataType.DECIMAL, DataType.DECIMAL): _decimal_to_decimal,
     (DataType.DECIMAL, DataType.WEI): _decimal_to_decimal,
     (DataType.BOOL, DataType.BOOL): _same,
-    (DataType.BOOL, DataType.TEXT): _bool_to_text,
+    (DataType.BOOL, DataType.TEXT): lambda array, _: (pc.if_else(array, "True", "False"), None),
     (DataType.BINARY, DataType.BINARY): _same,
     (DataType.TIMESTAMP, DataType.TIMESTAMP): _moment_to_moment,
     (DataType.TIMESTAMP, DataType.DATE): _to_stored,
     (DataType.DATE, DataType.DATE): _same,
-    (DataType.DATE, DataType.TIMESTAMP): _day_to_moment,
+    (DataType.DATE, DataType.TIMESTAMP): lambda array, column: _moment_to_moment(array.cast(INSTANT), column),
     (DataType.TIME, DataType.TIME): _same,
 }

@@ -23,7 +23,7 @@ from schemactl.kernel.stored import python_values
 from schemactl.schema.nested_types import ListOf, MapOf, NestedType, Struct
 from schemactl.schema.paths import ELEMENT, Path
 
-_AT_ONCE: Final = 1_000
+_ROWS_OF_CHUNK: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class ColumnarSource:
 
     Attributes:
         structures: the nested types in which the plan keeps columns, by name.
-        whole: paths whose values are JSON texts.
+        json_paths: paths whose values are JSON texts.
         task: the typing of its texts, if they are typed.
         types: the types of its columns, as in ``RowObserver``, if their values are counted.
         sample: chooses the rows that are counted and validated; None for all.
@@ -40,7 +40,7 @@ class ColumnarSource:
 
     names: tuple[str, ...]
     structures: Mapping[str, NestedType] = field(default_factory=dict)
-    whole: frozenset[Path] = frozenset()
+    json_paths: frozenset[Path] = frozenset()
     task: TypingTask | None = None
     types: Mapping[Path, str] = field(default_factory=dict)
     sample: RowSample | None = None
@@ -53,22 +53,22 @@ def rows_by_table(
     if dispatch is None:
         yield ONE_TABLE, None
         return
-    key, *further = dispatch.path
+    key, *inner_keys = dispatch.path
     column = rows.column(names.index(key)) if key in names else pa.nulls(len(rows))
-    tables = dispatch.tables_of([value_at(value, further) for value in python_values(column)])
+    tables = dispatch.tables_of([value_at(value, inner_keys) for value in python_values(column)])
     for table in dict.fromkeys(tables):
         yield table, pa.array([row_table == table for row_table in tables])
 
 
-def documents_of(columns: Mapping[str, pa.Array], whole: frozenset[Path]) -> list[dict[str, Any]]:
-    """Return rows of at least one column as documents; ``whole`` as in ``ColumnarSource``."""
-    value_lists = [to_python(column, None, (name,), whole) for name, column in columns.items()]
+def documents_of(columns: Mapping[str, pa.Array], json_paths: frozenset[Path]) -> list[dict[str, Any]]:
+    """Return rows of at least one column as documents; ``json_paths`` as in ``ColumnarSource``."""
+    value_lists = [to_python(column, None, (name,), json_paths) for name, column in columns.items()]
     return [dict(zip(columns, values, strict=True)) for values in zip(*value_lists, strict=True)]
 
 
-def model_chunk(piece: Piece, numbers: Sequence[int], source: ColumnarSource) -> Chunk:
+def chunk_of_model(piece: Piece, numbers: Sequence[int], source: ColumnarSource) -> Chunk:
     """Return rows that a model validated, and the columns that the model lacks with their original values."""
-    scalars, nested = _parted(piece.columns, source)
+    scalars, nested = _split_columns(piece.columns, source)
     documents = piece.documents
     if nested:
         rows = (dict(zip(nested, values, strict=True)) for values in zip(*nested.values(), strict=True))
@@ -76,40 +76,40 @@ def model_chunk(piece: Piece, numbers: Sequence[int], source: ColumnarSource) ->
             document | {name: value for name, value in row.items() if value is not None}
             for document, row in zip(documents, rows, strict=True)
         ]
-    whole = frozenset(path for path in source.whole if path[0] in nested)
-    return Chunk(piece.positions.file, numbers, documents, scalars, (), whole, ignored=piece.ignored)
+    json_paths = frozenset(path for path in source.json_paths if path[0] in nested)
+    return Chunk(piece.positions.file, numbers, documents, scalars, (), json_paths, ignored=piece.ignored)
 
 
-def _parted(
+def _split_columns(
     columns: Mapping[str, pa.Array], source: ColumnarSource
 ) -> tuple[dict[str, pa.Array], dict[str, list[Any]]]:
     """Return the columns of scalars, and the values of all other columns."""
     scalars = {
         name: column
         for name, column in columns.items()
-        if natural_kind(column.type) is not None and (name,) not in source.whole
+        if natural_kind(column.type) is not None and (name,) not in source.json_paths
     }
     nested = {
-        name: to_python(column, source.structures.get(name), (name,), source.whole)
+        name: to_python(column, source.structures.get(name), (name,), source.json_paths)
         for name, column in columns.items()
         if name not in scalars
     }
     return scalars, nested
 
 
-def chunks_of(rows: pa.RecordBatch, file: str, numbers: Sequence[int], source: ColumnarSource) -> Iterator[Chunk]:
+def chunks_of_rows(rows: pa.RecordBatch, file: str, numbers: Sequence[int], source: ColumnarSource) -> Iterator[Chunk]:
     """Yield rows of one file as documents, given the numbers of the rows in the file, from 1.
 
     The rows have the columns of the source in order, under any names; more columns may follow.
     """
-    for start in range(0, len(rows), _AT_ONCE):
-        batch = rows.slice(start, _AT_ONCE)
-        scalars, nested = _parted(dict(zip(source.names, batch.columns, strict=False)), source)
+    for start in range(0, len(rows), _ROWS_OF_CHUNK):
+        batch = rows.slice(start, _ROWS_OF_CHUNK)
+        scalars, nested = _split_columns(dict(zip(source.names, batch.columns, strict=False)), source)
         documents: list[Any] = [NO_KEYS] * len(batch)
         if nested:
             values = zip(*nested.values(), strict=True)
             documents = [dict(zip(nested, row, strict=True)) for row in values]
-        yield Chunk(file, numbers[start : start + len(batch)], documents, scalars, source.names, source.whole)
+        yield Chunk(file, numbers[start : start + len(batch)], documents, scalars, source.names, source.json_paths)
 
 
 class RowObserver:
@@ -126,71 +126,73 @@ class RowObserver:
         self.evidence: dict[Path, dict[str, ClassEvidence]] = {}
 
     def add(self, rows: pa.RecordBatch, file: str, first: int, is_sampled: pa.BooleanArray) -> None:
-        """Take rows of one file (``chunks_of``), some of them in the sample; ``first`` orders the places of rows."""
+        """Take rows of one file, as ``chunks_of_rows``, some of them in the sample; ``first`` orders their places."""
         numbers = pa.array(range(len(rows)), pa.int64())
         if is_sampled.true_count < len(is_sampled):
             rows, numbers = rows.filter(is_sampled), numbers.filter(is_sampled)
         if not len(rows):
             return
-        origin = _Origin(file, first)
-        self._note((), OBJECT, ClassEvidence(len(rows), origin.of(numbers)))
+        row_places = _RowPlaces(file, first)
+        self._add_evidence((), OBJECT, ClassEvidence(len(rows), row_places.first_of(numbers)))
         for name, column in zip(self.names, rows.columns, strict=False):
-            self._observe((name,), column, numbers, origin)
+            self._observe((name,), column, numbers, row_places)
 
     def add_columns(self, columns: Mapping[str, pa.Array], positions: Positions) -> None:
         """Take some columns of rows."""
         first = positions[0]
         numbers = pa.array([record - positions.records[0] for record in positions.records], pa.int64())
         for name, column in columns.items():
-            self._observe((name,), column, numbers, _Origin(first.file, first.number))
+            self._observe((name,), column, numbers, _RowPlaces(first.file, first.number))
 
-    def _observe(self, path: Path, values: pa.Array, numbers: pa.Array, origin: _Origin) -> None:
+    def _observe(self, path: Path, values: pa.Array, numbers: pa.Array, row_places: _RowPlaces) -> None:
         """Count the values at a path, one in each row of these numbers."""
         if values.null_count:
             is_valid = values.is_valid()
-            self._note(path, NULL, ClassEvidence(values.null_count, origin.of(numbers.filter(pc.invert(is_valid)))))
+            self._add_evidence(
+                path, NULL, ClassEvidence(values.null_count, row_places.first_of(numbers.filter(pc.invert(is_valid))))
+            )
             values, numbers = values.filter(is_valid), numbers.filter(is_valid)
         if not len(values):
             return
-        first = origin.of(numbers)
+        first = row_places.first_of(numbers)
         if (class_name := self.types.get(path)) is not None:
-            numbers_and_lengths = (*_lengths(values), *_span(values))
-            examples = (_example(values, path),)
-            evidence = ClassEvidence(len(values), first, examples, *numbers_and_lengths, _varies(values))
-            self._note(path, class_name, evidence)
+            numbers_and_lengths = (*_length_range(values), *_number_range(values))
+            examples = (_first_value_text(values, path),)
+            evidence = ClassEvidence(len(values), first, examples, *numbers_and_lengths, _has_distinct_values(values))
+            self._add_evidence(path, class_name, evidence)
         elif pa.types.is_struct(values.type):
-            self._note(path, OBJECT, ClassEvidence(len(values), first))
+            self._add_evidence(path, OBJECT, ClassEvidence(len(values), first))
             for field, inner in zip(values.type, values.flatten(), strict=True):
-                self._observe((*path, field.name), inner, numbers, origin)
+                self._observe((*path, field.name), inner, numbers, row_places)
         else:
             sizes = pc.min_max(pc.list_value_length(values)).as_py()
-            self._note(path, LIST, ClassEvidence(len(values), first, (), sizes["min"], sizes["max"]))
+            self._add_evidence(path, LIST, ClassEvidence(len(values), first, (), sizes["min"], sizes["max"]))
             parents = numbers.take(pc.list_parent_indices(values))
-            self._observe((*path, ELEMENT), values.flatten(), parents, origin)
+            self._observe((*path, ELEMENT), values.flatten(), parents, row_places)
 
-    def _note(self, path: Path, name: str, evidence: ClassEvidence) -> None:
+    def _add_evidence(self, path: Path, name: str, evidence: ClassEvidence) -> None:
         classes = self.evidence.setdefault(path, {})
         classes[name] = merge_classes(classes[name], evidence) if name in classes else evidence
 
 
 @dataclass(frozen=True, slots=True)
-class _Origin:
+class _RowPlaces:
     file: str
     first: int
 
-    def of(self, numbers: pa.Array) -> Position:
+    def first_of(self, numbers: pa.Array) -> Position:
         """Return the place of the first of some rows; a place may be too large a number for Arrow."""
         return Position(self.file, self.first + numbers[0].as_py())
 
 
-def _lengths(values: pa.Array) -> tuple[int | None, int | None]:
+def _length_range(values: pa.Array) -> tuple[int | None, int | None]:
     if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
         return None, None
     lengths = pc.min_max(pc.utf8_length(values)).as_py()
     return lengths["min"], lengths["max"]
 
 
-def _span(values: pa.Array) -> tuple[float | None, float | None]:
+def _number_range(values: pa.Array) -> tuple[float | None, float | None]:
     """Return the range of numbers, ignoring NaN."""
     value_type = values.type
     if pa.types.is_floating(value_type):
@@ -202,7 +204,7 @@ def _span(values: pa.Array) -> tuple[float | None, float | None]:
     return least, greatest
 
 
-def _varies(values: pa.Array) -> bool:
+def _has_distinct_values(values: pa.Array) -> bool:
     """Return whether texts, booleans or moments differ: any parts of a column give the same answer, merged.
 
     Numbers have ranges. Values whose examples may be equal although they are not count as different.
@@ -211,7 +213,7 @@ def _varies(values: pa.Array) -> bool:
     if pa.types.is_integer(of) or pa.types.is_floating(of) or pa.types.is_decimal(of):
         return False
     if pa.types.is_string(of) or pa.types.is_large_string(of):
-        shortest, longest = _lengths(values)
+        shortest, longest = _length_range(values)
         if shortest != longest:
             return True
         values = pc.utf8_slice_codeunits(values, 0, MAX_EXAMPLE_LENGTH)
@@ -223,7 +225,7 @@ def _varies(values: pa.Array) -> bool:
     return len(values) > 1 and (values[0] != values[1] or len(pc.unique(values)) > 1)
 
 
-def _example(values: pa.Array, path: Path) -> str:
+def _first_value_text(values: pa.Array, path: Path) -> str:
     """Return the first value as a text of a line's length."""
     (value,) = to_python(values.slice(0, 1), None, path, frozenset())
     match value:
@@ -238,35 +240,35 @@ def _example(values: pa.Array, path: Path) -> str:
     return text[:MAX_EXAMPLE_LENGTH]
 
 
-def to_python(array: pa.Array, structure: NestedType | None, path: Path, whole: frozenset[Path]) -> list[Any]:
+def to_python(array: pa.Array, structure: NestedType | None, path: Path, json_paths: frozenset[Path]) -> list[Any]:
     """Return Arrow's values as Python's: maps as objects with keys that are texts, moments in UTC."""
     array_type = array.type
-    if path in whole:
+    if path in json_paths:
         return [None if text is None else json.loads(text) for text in array.to_pylist()]
     if pa.types.is_struct(array_type):
-        return _objects(array, structure, path, whole)
+        return _objects(array, structure, path, json_paths)
     if pa.types.is_map(array_type):
         value = structure.value if isinstance(structure, MapOf) else None
-        keys = [key if isinstance(key, str) else text_of(key) for key in _own(array, array.keys).to_pylist()]
+        keys = [key if isinstance(key, str) else text_of(key) for key in _inner_values(array, array.keys).to_pylist()]
         # values in maps are kept with them: no path leads to them
-        items = to_python(_own(array, array.items), value, (*path, ""), frozenset())
+        items = to_python(_inner_values(array, array.items), value, (*path, ""), frozenset())
         return [
             None if bounds is None else dict(zip(keys[slice(*bounds)], items[slice(*bounds)], strict=True))
-            for bounds in _bounds(array)
+            for bounds in _inner_slices(array)
         ]
     if pa.types.is_list(array_type) or pa.types.is_large_list(array_type):
         element = structure.element if isinstance(structure, ListOf) else None
-        inner = to_python(_own(array, array.values), element, (*path, ELEMENT), whole)
-        return [None if bounds is None else inner[slice(*bounds)] for bounds in _bounds(array)]
+        inner = to_python(_inner_values(array, array.values), element, (*path, ELEMENT), json_paths)
+        return [None if bounds is None else inner[slice(*bounds)] for bounds in _inner_slices(array)]
     return python_values(array)
 
 
-def _objects(array: pa.Array, structure: NestedType | None, path: Path, whole: frozenset[Path]) -> list[Any]:
+def _objects(array: pa.Array, structure: NestedType | None, path: Path, json_paths: frozenset[Path]) -> list[Any]:
     field_types = dict(structure.fields) if isinstance(structure, Struct) else {}
     inner = structure.value if isinstance(structure, MapOf) else None
     names = [item.name for item in array.type]
     children = [
-        to_python(child, field_types.get(name, inner), (*path, name), whole)
+        to_python(child, field_types.get(name, inner), (*path, name), json_paths)
         for name, child in zip(names, array.flatten(), strict=True)
     ]
     rows = zip(*children, strict=True) if children else [()] * len(array)
@@ -281,14 +283,14 @@ def _objects(array: pa.Array, structure: NestedType | None, path: Path, whole: f
     return objects
 
 
-def _own(array: pa.Array, values: pa.Array) -> pa.Array:
+def _inner_values(array: pa.Array, values: pa.Array) -> pa.Array:
     """Return the values in an array of lists or maps, which may be a slice of one with more values."""
     first, last = array.offsets[0].as_py(), array.offsets[-1].as_py()
     return values.slice(first, last - first)
 
 
-def _bounds(array: pa.Array) -> list[tuple[int, int] | None]:
-    """Return the start and end of each list or map among the elements of the array (``_own``)."""
+def _inner_slices(array: pa.Array) -> list[tuple[int, int] | None]:
+    """Return the start and end of each list or map among the elements of the array (``_inner_values``)."""
     offsets = pairwise(pc.subtract(array.offsets, array.offsets[0]).to_pylist())
     if not array.null_count:
         return list(offsets)

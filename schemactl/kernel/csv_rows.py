@@ -223,8 +223,10 @@ def _find_single(body: str, start: int) -> int | None:
 def fault_text(cell: BrokenCell) -> str:
     """Return a broken cell in words, its place first; no JSON."""
     until = "contains the rest of the file" if cell.is_open else f"continues to line {cell.last_line}"
-    shown = " ".join(cell.text.split())[:_SHOWN]
-    return f'line {cell.line}, column {cell.column}: the quote of this cell is not closed; the cell {until}: "{shown}'
+    beginning = " ".join(cell.text.split())[:_SHOWN]
+    return (
+        f'line {cell.line}, column {cell.column}: the quote of this cell is not closed; the cell {until}: "{beginning}'
+    )
 
 
 def read_malformed(lines: Iterator[str], layout: CsvLayout) -> Iterator[TextRows]:
@@ -242,7 +244,9 @@ def read_malformed(lines: Iterator[str], layout: CsvLayout) -> Iterator[TextRows
 def _text_rows(rows: Sequence[CsvRow], layout: CsvLayout) -> TextRows:
     """Return rows as columns; a row is bad if it has more cells than columns, or a quote that does not close."""
     width = len(layout.names)
-    cells = [[*map(_not_empty, row.values[: width + 1]), *[None] * (width + 1 - len(row.values))] for row in rows]
+    cells = [
+        [*(cell or None for cell in row.values[: width + 1]), *[None] * (width + 1 - len(row.values))] for row in rows
+    ]
     *columns, surplus = (pa.array(column, pa.string()) for column in zip(*cells, strict=True))
     faults = [
         next((fault_text(cell) for cell in row.broken if not cell.is_harmless and cell.index <= width), None)
@@ -250,7 +254,3 @@ def _text_rows(rows: Sequence[CsvRow], layout: CsvLayout) -> TextRows:
         for row, values, extra in zip(rows, cells, surplus.to_pylist(), strict=True)
     ]
     return layout.taken_columns(columns, pa.array(faults, pa.string()))
-
-
-def _not_empty(cell: str) -> str | None:
-    return cell or None

@@ -216,9 +216,9 @@ class _WaitingTexts:
     def take(self, enough: int) -> Iterator[tuple[list[bytes], list[int]]]:
         """Yield full batches of texts, and keep the remaining texts."""
         texts, numbers = self.texts(), self.numbers
-        whole = len(texts) - len(texts) % enough
-        self.joined, self.numbers = [_BETWEEN.join(texts[whole:])] if texts[whole:] else [], numbers[whole:]
-        for start in range(0, whole, enough):
+        full = len(texts) - len(texts) % enough
+        self.joined, self.numbers = [_BETWEEN.join(texts[full:])] if texts[full:] else [], numbers[full:]
+        for start in range(0, full, enough):
             yield texts[start : start + enough], numbers[start : start + enough]
 
 

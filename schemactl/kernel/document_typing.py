@@ -33,19 +33,20 @@ class DocumentTyper:
             {**document, ERRORS: []} if isinstance(document, dict) else document for document in documents
         ]
         for name, typer in self._typers:
-            places = [
-                place
-                for place, document in enumerate(typed)
+            indexes = [
+                index
+                for index, document in enumerate(typed)
                 if isinstance(document, dict) and isinstance(document.get(name), str)
             ]
-            if not places:
+            if not indexes:
                 continue
-            column = typer.run(pa.array([typed[place][name] for place in places], pa.string()))
+            column = typer.run(pa.array([typed[index][name] for index in indexes], pa.string()))
             messages = column.messages.to_pylist()
-            for place, value, message in zip(places, column.values.to_pylist(), messages, strict=True):
-                typed[place][name] = _to_json(value)
+            for index, value, message in zip(indexes, column.values.to_pylist(), messages, strict=True):
+                write = _WRITERS.get(type(value))
+                typed[index][name] = value if write is None else write(value)
                 if message is not None:
-                    typed[place][ERRORS].append({"field": name, "message": message})
+                    typed[index][ERRORS].append({"field": name, "message": message})
         return typed
 
 
@@ -56,8 +57,3 @@ _WRITERS: Final[dict[type, Callable[[Any], str]]] = {
     bytes: lambda value: base64.b64encode(value).decode("ascii"),
 }
 """How values are written that JSON lacks; the type of their column reads them again."""
-
-
-def _to_json(value: Any) -> Any:
-    write = _WRITERS.get(type(value))
-    return value if write is None else write(value)

@@ -20,7 +20,15 @@ from schemactl.kernel.cells import CsvLayout, TextRows, cut_cells, skip_row, spl
 from schemactl.kernel.csv_rows import read_malformed
 from schemactl.kernel.opening import open_bytes, reason_of
 from schemactl.kernel.selection import select_documents, select_elements, select_in_text, select_lines
-from schemactl.kernel.splitting import BYTE_ORDER_MARK, ListPart, skip_line, split_elements, split_lines, split_part
+from schemactl.kernel.splitting import (
+    BYTE_ORDER_MARK,
+    ListPart,
+    blocks_of,
+    skip_line,
+    split_elements,
+    split_lines,
+    split_part,
+)
 from schemactl.memory import why_too_large
 from schemactl.schema.record_selection import RecordSelection
 
@@ -144,7 +152,7 @@ def split_contents(
     """Yield the elements of files that came whole (``file``, ``content``), or the records that are selected of them."""
     for batch in batches:
         for file, content in zip(batch.column("file").to_pylist(), batch.column("content").to_pylist(), strict=True):
-            open_blocks = partial(_content_blocks, content)
+            open_blocks = partial(blocks_of, content, READ_BYTES)
             if selection is None:
                 yield from _pieces(file, split_elements(open_blocks()))
             else:
@@ -166,21 +174,12 @@ def select_texts(batches: Iterable[pa.RecordBatch], selection: RecordSelection) 
         yield pa.RecordBatch.from_arrays(columns, ["file", "block", "text"])
 
 
-def _content_blocks(content: bytes) -> Iterator[bytes]:
-    return (content[start : start + READ_BYTES] for start in range(0, len(content), READ_BYTES))
-
-
 def _check_record(file: str, size: int) -> None:
     if reason := why_too_large(size):
         raise UnreadableFileError(f"{file}: a record has more than {reason}")
 
 
 def _records(file_part: FilePart) -> Iterator[list[bytes]]:
-    """Yield the records of a part.
-
-    Raises:
-        UnreadableFileError: the file cannot be read, or its compression is broken.
-    """
     with wrapped_errors(file_part):
         if file_part.selection is not None:
             yield from _selected_records(file_part, file_part.selection)
@@ -199,10 +198,9 @@ def _records(file_part: FilePart) -> Iterator[list[bytes]]:
                 raise UnreadableFileError(f"{file_part.file}: document 1 has {reason}")
             with file_part.open() as opened:
                 blocks = _blocks(opened, file_part.encoding, READ_BYTES)
+                split: Callable[[Iterable[bytes]], Iterator[list[bytes]]] = split_elements
                 if file_part.before is not None and file_part.size is not None:
                     split = partial(split_part, before=file_part.before, size=file_part.size)
-                else:
-                    split = partial(split_elements)
                 yield from _bounded(file_part, "document", split, blocks)
 
 
@@ -274,28 +272,28 @@ def _rows(file_part: FilePart) -> Iterator[TextRows]:
 
 
 def _lines(file_part: FilePart) -> Iterator[list[bytes]]:
+    size = file_part.size
     with file_part.open() as opened:
-        if not file_part.start:
-            blocks = _blocks(opened, file_part.encoding, READ_BYTES)
-            for lines in _bounded(file_part, "document", partial(split_lines, size=file_part.size), blocks):
-                yield _without_marks(lines)
-            return
-        # A line is of the part that it begins in; the byte before may be the end of another.
-        opened.seek(file_part.start - 1)
-        skipped, blocks = skip_line(_blocks(opened, file_part.encoding, READ_BYTES))
-        size = None if file_part.size is None else file_part.size - (skipped - 1)
-        if size is None or size > 0:
-            for lines in _bounded(file_part, "document", partial(split_lines, size=size), blocks):
-                yield _without_marks(lines)
+        blocks = _blocks(opened, file_part.encoding, READ_BYTES)
+        if file_part.start:
+            # A line is of the part that it begins in; the byte before may be the end of another.
+            opened.seek(file_part.start - 1)
+            skipped, blocks = skip_line(blocks)
+            size = None if size is None else size - (skipped - 1)
+            if size is not None and size <= 0:
+                return
+        for lines in _bounded(file_part, "document", partial(split_lines, size=size), blocks):
+            # Concatenated files have byte order marks; one byte is found much faster than three, or than by lines.
+            has_mark = BYTE_ORDER_MARK[:1] in b"".join(lines)
+            yield [line.removeprefix(BYTE_ORDER_MARK) for line in lines] if has_mark else lines
 
 
 def _bounded(
     file_part: FilePart, kind: str, split: Callable[[Iterable[bytes]], Iterator[Records]], blocks: Iterable[bytes]
 ) -> Iterator[Records]:
-    """Yield the records that ``split`` cuts from blocks; a small compressed file may contain a huge record.
+    """Yield the records that ``split`` cuts from blocks; fail on a record that is too large for this machine.
 
-    Raises:
-        UnreadableFileError: a record is not complete after as many bytes as this machine can parse.
+    A small compressed file may contain a huge record.
     """
     pending = 0
 
@@ -310,13 +308,6 @@ def _bounded(
     for records in split(counted()):
         pending = 0 if records else pending
         yield records
-
-
-def _without_marks(lines: list[bytes]) -> list[bytes]:
-    """Remove byte order marks, which concatenated files contain."""
-    if BYTE_ORDER_MARK[:1] not in b"".join(lines):  # one byte is found much faster than three, or than by lines
-        return lines
-    return [line.removeprefix(BYTE_ORDER_MARK) for line in lines]
 
 
 def _blocks(opened: IO[bytes], encoding: str, size: int) -> Iterator[bytes]:

@@ -190,12 +190,12 @@ class Frame:
         path = cell.path
         if not cell.levels_up and path and (self.parent is not None or path[0] not in self.chunk.columns):
             # Many columns have values in few rows.
-            split = cell.split(self.object_values(path), self.chunk.whole)
+            split = cell.split(self.object_values(path), self.chunk.json_paths)
             yield from map(self.objects(path[:-1]).spread_kind, split)
             return
         column = self.column(cell.levels_up, path)
         if not isinstance(column, pa.Array):
-            yield from cell.split(column, self.chunk.whole)
+            yield from cell.split(column, self.chunk.json_paths)
         elif (values := array_values(column)) is not None and values.kind in cell.kinds and values.count:
             yield values
 
@@ -248,10 +248,6 @@ class Frame:
         return None if self.data_keys is None else to_mask(pc.is_valid(self.data_keys))
 
     @cached_property
-    def _hashed_keys(self) -> np.ndarray[Any, Any]:
-        return keys.keys_of(self._key_digests())
-
-    @cached_property
     def keys(self) -> pa.Array:
         """The key of each row."""
         if self.data_keys is None:
@@ -281,32 +277,33 @@ class Frame:
             last = [new if new is not None and str(kind_of(new)) in cell.kinds else old for new, old in pairs]
         return last
 
-    def _key_digests(self) -> list[bytes]:
-        """Return the digests for the keys of rows."""
+    @cached_property
+    def _hashed_keys(self) -> np.ndarray[Any, Any]:
         rows, names = self.plan.rows, self.plan.plan.names
         match rows.key:
             case RowKey.PARENT:
                 assert self.nesting is not None
                 parents, indexes = self.nesting.parents.tolist(), self.nesting.indexes.tolist()
-                return keys.hash_children(self.nesting.frame.key_bytes, rows.table, parents, indexes)
+                digests = keys.hash_children(self.nesting.frame.key_bytes, rows.table, parents, indexes)
             case RowKey.RANDOM:
                 all_rows = np.arange(self.size)
                 numbers, indexes = self.numbers(all_rows), self.list_indexes(all_rows)
                 positions: Iterable[object] = numbers
                 if indexes:
                     positions = (".".join(map(str, position)) for position in zip(numbers, *indexes, strict=True))
-                return keys.hash_places(self.source_load.id, rows.table, self.chunk.file, positions)
+                digests = keys.hash_places(self.source_load.id, rows.table, self.chunk.file, positions)
             case RowKey.PRIMARY_KEY:
                 columns = self.primary_key_values
                 key_rows = zip(*columns, strict=True) if columns else repeat((), self.size)
                 items = (dict(zip(rows.key_columns, values, strict=True)) for values in key_rows)
-                return keys.hash_texts(map(keys.content_text, items))
+                digests = keys.hash_texts(map(keys.content_text, items))
             case RowKey.CONTENT:
                 elements = self.chunk.whole_documents if self.parent is None else self.elements
-                return keys.hash_texts(
+                digests = keys.hash_texts(
                     keys.document_text(element, "list" if rows.path and isinstance(element, list) else names.value)
                     for element in elements
                 )
+        return keys.keys_of(digests)
 
     def system_column(self, column: str) -> pa.Array | None:
         """Return the values of one of dlt's columns (``Plan.names``); None if these rows lack the column."""
@@ -320,7 +317,12 @@ class Frame:
         if column == names.row_id:
             return self.keys
         if column == names.load_id and rows.has_load_id:
-            return self._load_ids()
+            load_ids = pa.repeat(self.load.id, self.size)
+            if self.parent is None:
+                return load_ids
+            # dlt gives no load id to scalars in a list that fills a root table.
+            is_container = pa.array([type(element) in (dict, list) for element in self.elements], pa.bool_())
+            return pc.if_else(is_container, load_ids, None)
         if column == names.parent_id and rows.parent is not None:
             assert self.nesting is not None
             return self._unless_data_key(self.nesting.frame.keys.take(pa.array(self.nesting.parents)))
@@ -328,13 +330,6 @@ class Frame:
             assert self.nesting is not None
             return self._unless_data_key(pa.array(self.nesting.indexes, pa.int64()))
         return None
-
-    def _load_ids(self) -> pa.Array:
-        load_ids = pa.repeat(self.load.id, self.size)
-        if self.parent is None:
-            return load_ids
-        is_container = pa.array([type(element) in (dict, list) for element in self.elements], pa.bool_())
-        return pc.if_else(is_container, load_ids, None)
 
     def _unless_data_key(self, values: pa.Array) -> pa.Array:
         return values if self.has_data_key is None else pc.if_else(pa.array(self.has_data_key), None, values)

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from schemactl.inference.values import kind as kind_of
-from schemactl.kernel.stored import CLOCK, INSTANT, NAIVE, encodable, python_values
+from schemactl.kernel.stored import CLOCK, FIXED_TYPES, INSTANT, NAIVE, encodable, python_values
 from schemactl.schema.types import DataType
 
 _KINDS: Final[Mapping[type, DataType]] = {
@@ -31,15 +31,7 @@ _KINDS: Final[Mapping[type, DataType]] = {
     time: DataType.TIME,
 }
 
-_TYPES: Final[Mapping[DataType, pa.DataType]] = {
-    DataType.TEXT: pa.string(),
-    DataType.BIGINT: pa.int64(),
-    DataType.DOUBLE: pa.float64(),
-    DataType.BOOL: pa.bool_(),
-    DataType.BINARY: pa.binary(),
-    DataType.DATE: pa.date32(),
-    DataType.TIME: CLOCK,
-}
+_TYPES: Final[Mapping[DataType, pa.DataType]] = {**FIXED_TYPES, DataType.BIGINT: pa.int64()}
 
 
 @dataclass(frozen=True)
@@ -103,7 +95,7 @@ def split_by_kind(values: Sequence[Any], kinds: Collection[str], *, are_rows: bo
 
 
 _NESTED: Final = frozenset({dict, list})
-_ORDER: Final = {own_type: at for at, own_type in enumerate(_KINDS)}
+_ORDER: Final = {value_type: index for index, value_type in enumerate(_KINDS)}
 
 
 def _scalars(value_type: type, values: Sequence[Any]) -> Iterator[KindValues]:
@@ -156,10 +148,7 @@ def _large_integers(values: Sequence[int | None], kinds: Collection[str]) -> Ite
 
 def natural_kind(of: pa.DataType) -> DataType | None:
     """Return the kind of the scalars of a column of Arrow's, None if they are not scalars of ours."""
-    for is_of, kind in _OF_ARROW:
-        if is_of(of):
-            return kind
-    return None
+    return next((kind for is_of, kind in _OF_ARROW if is_of(of)), None)
 
 
 _OF_ARROW: Final = (

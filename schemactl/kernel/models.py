@@ -143,7 +143,7 @@ class RejectedDocuments:
     file: str
     numbers: Sequence[int] = ()
 
-    def found(self) -> dict[tuple[str, str], FieldErrors]:
+    def field_errors(self) -> dict[tuple[str, str], FieldErrors]:
         """Return the errors by field and by contract mode (``data_type=freeze``)."""
         return count_errors(
             ((error.name, f"{error.entity}={error.mode}"), FieldErrors(1, position, error.message))

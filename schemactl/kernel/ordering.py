@@ -8,9 +8,8 @@ groups by them.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from itertools import pairwise
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.types as is_a
@@ -63,20 +62,14 @@ def _scalar_codes(array: pa.Array) -> list[_Code]:
     of = array.type
     if is_a.is_decimal(of):
         return _decimal_codes(array.cast(pa.decimal128(DECIMAL_DIGITS, of.scale)))
-    code: Callable[[Any], bytes]
     if is_a.is_floating(of):
-        code = _float_code
-    elif is_a.is_string(of) or is_a.is_binary(of):
-        array, code = array.cast(pa.binary()), _octets_code
-    else:
-        # booleans, integers, and dates and times, which Arrow counts
-        array = array.cast(pa.int32()) if is_a.is_date(of) or is_a.is_time32(of) else array
-        array, code = array.cast(pa.int64()), _integer_code
-    return [None if value is None else code(value) for value in array.to_pylist()]
-
-
-def _integer_code(value: int) -> bytes:
-    return (value + 2**63).to_bytes(8, "big")
+        return [None if number is None else _float_code(number) for number in array.to_pylist()]
+    if is_a.is_string(of) or is_a.is_binary(of):
+        octets = array.cast(pa.binary()).to_pylist()
+        return [None if value is None else value.replace(b"\0", b"\0\xff") + b"\0\0" for value in octets]
+    # Booleans, integers, and dates and times, which Arrow counts.
+    integers = (array.cast(pa.int32()) if is_a.is_date(of) or is_a.is_time32(of) else array).cast(pa.int64())
+    return [None if number is None else (number + 2**63).to_bytes(8, "big") for number in integers.to_pylist()]
 
 
 def _float_code(value: float) -> bytes:
@@ -84,10 +77,6 @@ def _float_code(value: float) -> bytes:
     bits = int.from_bytes(struct.pack(">d", number), "big")
     # The bits of positive numbers are in order, the bits of negative numbers in reverse order.
     return (bits ^ (2**64 - 1) if bits >> 63 else bits | 2**63).to_bytes(8, "big")
-
-
-def _octets_code(value: bytes) -> bytes:
-    return value.replace(b"\0", b"\0\xff") + b"\0\0"
 
 
 def _decimal_codes(array: pa.Array) -> list[_Code]:

@@ -19,7 +19,7 @@ import pyarrow.parquet
 from schemactl.garbage_collection import paused_collector
 from schemactl.kernel.chunks import NO_KEYS, Chunk
 from schemactl.kernel.coercion import text_of
-from schemactl.kernel.columnar import ColumnarSource, chunks_of, model_chunk, rows_by_table
+from schemactl.kernel.columnar import ColumnarSource, chunk_of_model, chunks_of_rows, rows_by_table
 from schemactl.kernel.dispatch import BLOCK_SHIFT, ONE_TABLE, Dispatch, Piece, Tables
 from schemactl.kernel.outcome import RowOutcome
 from schemactl.kernel.partitions import Gaps, RecordReader, RowReader, RowsPiece, read_rows, row_number
@@ -154,7 +154,7 @@ def _row_chunks(
             if mask is not None:
                 numbers = [first + index for index in pc.indices_nonzero(mask).to_pylist()]
             if table is not None:
-                yield from ((table, chunk) for chunk in chunks_of(table_rows, file, numbers, source))
+                yield from ((table, chunk) for chunk in chunks_of_rows(table_rows, file, numbers, source))
 
 
 def _write(
@@ -248,7 +248,7 @@ def _document_chunks(
         if not isinstance(item, Piece):
             yield piece.table, replace(item, numbers=numbers)
         elif piece.table is not None and source is not None:
-            yield piece.table, model_chunk(piece, numbers, source)
+            yield piece.table, chunk_of_model(piece, numbers, source)
         elif piece.table is not None:
             yield piece.table, Chunk(file, numbers, piece.documents, ignored=piece.ignored, originals=piece.originals)
 
@@ -281,16 +281,11 @@ def find_records(
 
 
 def open_folder(address: str) -> tuple[pyarrow.fs.FileSystem, str]:
-    """Return the file system of a folder, and its path there.
-
-    Raises:
-        FileNotFoundError: it is not there.
-    """
-    system_and_path: tuple[pyarrow.fs.FileSystem, str] = pyarrow.fs.FileSystem.from_uri(address)
-    system, path = system_and_path
+    """Return the file system of an existing folder, and its path there."""
+    system, path = pyarrow.fs.FileSystem.from_uri(address)
     if system.get_file_info(path).type is pyarrow.fs.FileType.NotFound:
         raise FileNotFoundError(f"this machine does not reach the staging folder {address}")
-    return system_and_path
+    return system, path
 
 
 class PartitionWriter:

@@ -177,12 +177,8 @@ def _integer(digits: str) -> int:
 def _double(text: str) -> float:
     number = float(text)
     if isinf(number):
-        raise ValueError(f"`{_shortened(text)}` is too large for a double")
+        raise ValueError(f"`{text if len(text) <= _SHOWN else f'{text[:_SHOWN]}…'}` is too large for a double")
     return number
-
-
-def _shortened(number: str) -> str:
-    return number if len(number) <= _SHOWN else f"{number[:_SHOWN]}…"
 
 
 DECODER: Final = json.JSONDecoder(parse_constant=_refuse_constant, parse_int=_integer, parse_float=_double)

@@ -219,7 +219,7 @@ class RowReader:
                 batch = rows.slice(start, AT_ONCE)
                 columns = dict(zip(self._source.names, batch.columns, strict=False))
                 records = [offset + index for index in indexes[start : start + AT_ONCE]]
-                documents = documents_of(columns, self._source.whole)
+                documents = documents_of(columns, self._source.json_paths)
                 yield Piece(documents, Positions(file, block, records), None, ONE_TABLE, columns)
 
 
@@ -298,7 +298,7 @@ class Shares:
         positions = (position.too_deep for position in self._observers.values())
         return min((position for position in positions if position is not None), default=None)
 
-    def found(self) -> dict[str | None, Share]:
+    def by_table(self) -> dict[str | None, Share]:
         """Return the share of each table."""
         for observer in self._observers.values():
             observer.flush()
@@ -372,9 +372,9 @@ def observe_partition(
             rejected[piece.file] += len(piece.errors)
         else:
             shares.count(piece.piece.table, piece.file, len(piece.errors), piece.piece.positions[0])
-        _add_errors(errors, piece.piece.table, piece.found())
+        _add_errors(errors, piece.piece.table, piece.field_errors())
     bad = tuple(reader.bad_records)
-    return PartitionResult(shares.found(), reader.blocks, bad, shares.too_deep(), shares.too_many, errors, rejected)
+    return PartitionResult(shares.by_table(), reader.blocks, bad, shares.too_deep(), shares.too_many, errors, rejected)
 
 
 def _add_errors(errors: Errors, table: str | None, more: Mapping[tuple[str, str], FieldErrors]) -> None:
@@ -420,7 +420,7 @@ def observe_rows_partition(
                 shares.add_columnar(table, rows, file, base, is_table_row)
         if shares.too_many:
             break
-    return PartitionResult(shares.found(), blocks, too_many=shares.too_many)
+    return PartitionResult(shares.by_table(), blocks, too_many=shares.too_many)
 
 
 def read_rows(batches: Iterable[pa.RecordBatch], folder: str) -> Iterator[tuple[str, int, int, pa.RecordBatch]]:
@@ -433,37 +433,28 @@ def read_rows(batches: Iterable[pa.RecordBatch], folder: str) -> Iterator[tuple[
             timestamps, counted in nanoseconds since 1970.
         folder: the working folder of the command.
     """
-    offsets: dict[tuple[str, int], int] = {}
-    for counted in batches:
-        if counted.schema.names == ["share"]:
-            yield from _opened_rows(counted, folder, offsets)
+    offsets: Counter[tuple[str, int]] = Counter()
+    for address, block, rows in _rows_of_blocks(batches):
+        key = shown_path(address, folder), block
+        yield *key, offsets[key], rows
+        offsets[key] += len(rows)
+
+
+def _rows_of_blocks(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[str, int, pa.RecordBatch]]:
+    for batch in batches:
+        if batch.schema.names == ["share"]:
+            for share in batch.column("share").to_pylist():
+                for address, block, rows in read_cells(share):
+                    columns = [*rows.columns, rows.faults]
+                    yield address, block, pa.RecordBatch.from_arrays(columns, list(map(str, range(len(columns)))))
             continue
-        batch = _with_timestamps(counted)
+        for index, name in enumerate(batch.schema.names):
+            if name.startswith("timestamp_"):
+                zone = "UTC" if name.startswith("timestamp_ltz") else None
+                batch = batch.set_column(index, name, batch.column(index).cast(pa.timestamp("ns", zone)))
         files, blocks = batch.column("file"), batch.column("block")
         for start, end in _runs(files, blocks):
-            key = shown_path(files[start].as_py(), folder), blocks[start].as_py()
-            yield *key, offsets.get(key, 0), batch.slice(start, end - start)
-            offsets[key] = offsets.get(key, 0) + end - start
-
-
-def _opened_rows(
-    batch: pa.RecordBatch, folder: str, offsets: dict[tuple[str, int], int]
-) -> Iterator[tuple[str, int, int, pa.RecordBatch]]:
-    """Yield the rows of files that are opened here, with the columns that ``read_rows`` adds."""
-    for share in batch.column("share").to_pylist():
-        for address, block, rows in read_cells(share):
-            key = shown_path(address, folder), block
-            columns = [*rows.columns, rows.faults]
-            yield *key, offsets.get(key, 0), pa.RecordBatch.from_arrays(columns, list(map(str, range(len(columns)))))
-            offsets[key] = offsets.get(key, 0) + len(rows.faults)
-
-
-def _with_timestamps(batch: pa.RecordBatch) -> pa.RecordBatch:
-    for index, name in enumerate(batch.schema.names):
-        if name.startswith("timestamp_"):
-            zone = "UTC" if name.startswith("timestamp_ltz") else None
-            batch = batch.set_column(index, name, batch.column(index).cast(pa.timestamp("ns", zone)))
-    return batch
+            yield files[start].as_py(), blocks[start].as_py(), batch.slice(start, end - start)
 
 
 def records_of(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[str, int, list[bytes]]]:

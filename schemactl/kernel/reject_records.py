@@ -27,17 +27,17 @@ class DroppedValues:
     """The columns of a root table and its nested tables whose values never go into rejects.
 
     Attributes:
-        shown: pairs of a table and a column whose values may be kept; a field of a model or a key of the data that is
-            no column is not among them, as nothing says which column it is.
+        recordable: pairs of a table and a column whose values may be kept; a field of a model or a key of the data that
+            is no column is not among them, as nothing says which column it is.
     """
 
-    shown: frozenset[tuple[str, str]]
+    recordable: frozenset[tuple[str, str]]
 
     @classmethod
     def of(cls, plan: Plan) -> DroppedValues | None:
         """Return the dropped columns of a plan, None without any; below a dropped table all tables are dropped."""
         dropped_tables: set[str] = set()
-        shown: set[tuple[str, str]] = set()
+        recordable: set[tuple[str, str]] = set()
         is_any = False
         for rows in plan.rows.walk():
             table = plan.tables.get(rows.table)
@@ -47,12 +47,12 @@ class DroppedValues:
                 if rows.table in dropped_tables or drops_values(column.properties):
                     is_any = True
                 else:
-                    shown.add((rows.table, column.name))
-        return cls(frozenset(shown)) if is_any else None
+                    recordable.add((rows.table, column.name))
+        return cls(frozenset(recordable)) if is_any else None
 
     def hides(self, table: str, column: str | None) -> bool:
         """Return whether a value of a column is dropped, or may be."""
-        return column is None or (table, column) not in self.shown
+        return column is None or (table, column) not in self.recordable
 
 
 def with_records(
@@ -104,10 +104,10 @@ def _without_dropped(batch: pa.RecordBatch, dropped: DroppedValues) -> dict[str,
         dropped.hides(row["table_name"], row["column_name"])
         for row in batch.select(["table_name", "column_name"]).to_pylist()
     ]
-    shown = {
+    values = {
         name: [
             None if hidden else value for hidden, value in zip(is_hidden, batch.column(name).to_pylist(), strict=True)
         ]
         for name in ("value", "found")
     }
-    return {**shown, "row": [None] * batch.num_rows}
+    return {**values, "row": [None] * batch.num_rows}

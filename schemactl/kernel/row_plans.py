@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from typing import Any, Final
 
@@ -16,6 +17,7 @@ from schemactl.kernel.outcome import Problem
 from schemactl.kernel.structures import build
 from schemactl.normalization.plan import Cell, Plan, RowKey, Rows, TargetColumn
 from schemactl.schema.contract import Mode
+from schemactl.schema.nested_types import NestedType
 from schemactl.schema.paths import ELEMENT, Path
 from schemactl.schema.types import Column, DataType
 
@@ -25,10 +27,13 @@ NULL_KIND: Final = "null"
 
 @dataclass(frozen=True, slots=True)
 class ColumnTarget:
-    """A column that values of one kind go to, and the index of the contract violation that rejects them, if any."""
+    """A column that values of one kind go to, and the index of the contract violation that rejects them, if any.
+
+    ``convert`` returns the values in the type of the column, null if they do not fit.
+    """
 
     column: Column
-    convert: _Conversion
+    convert: Callable[[KindValues], pa.Array]
     problem: int | None
     rejects_row: bool
 
@@ -77,18 +82,9 @@ class KeyCell:
     kinds: frozenset[str]
 
 
-class _Conversion:
-    """Converts values of one kind to the type of one column."""
-
-    def __init__(self, kind: DataType, target: TargetColumn) -> None:
-        self._structure = target.structure if kind is DataType.JSON else None
-        self._coercion = Coercion(kind, target.column, is_exact=target.is_exact)
-
-    def __call__(self, values: KindValues) -> pa.Array:
-        if self._structure is None:
-            return self._coercion(values)
-        array, lost = build(values.listed, self._structure)
-        return array if lost is None else pc.if_else(pa.array(~lost), array, None)
+def _build_structures(structure: NestedType, values: KindValues) -> pa.Array:
+    array, lost = build(values.listed, structure)
+    return array if lost is None else pc.if_else(pa.array(~lost), array, None)
 
 
 class RowPlan:
@@ -150,7 +146,9 @@ class RowPlan:
         name, expected = (columns[0].column.name, str(columns[0].column.data_type)) if columns else (cell.name, "")
         unfit_problem = self._add_problem(name, (cell.path,), kind=str(kind), expected=expected)
         column = next((target.column for target in targets if not target.is_exact), None)
-        return KindTargets(columns, unfit_problem, column if column is not None and _is_sized(column) else None)
+        if column is None or column.data_type not in (DataType.BIGINT, DataType.DECIMAL, DataType.WEI):
+            return KindTargets(columns, unfit_problem, None)
+        return KindTargets(columns, unfit_problem, column if column.properties.get("precision") else None)
 
     def _compile_target(self, cell: Cell, kind: DataType, target: TargetColumn) -> ColumnTarget:
         rejects_row = target.refusal is not None and target.refusal.mode is not Mode.DISCARD_VALUE
@@ -159,7 +157,10 @@ class RowPlan:
             problem = self._add_problem(
                 target.column.name, (cell.path,), kind=str(kind), violation=target.refusal, refuses_row=rejects_row
             )
-        return ColumnTarget(target.column, _Conversion(kind, target), problem, rejects_row)
+        convert: Callable[[KindValues], pa.Array] = Coercion(kind, target.column, is_exact=target.is_exact)
+        if kind is DataType.JSON and target.structure is not None:
+            convert = partial(_build_structures, target.structure)
+        return ColumnTarget(target.column, convert, problem, rejects_row)
 
     def _add_problem(
         self, column: str | None, paths: tuple[Path, ...], *, table: str | None = None, **properties: Any
@@ -202,8 +203,3 @@ class RowPlan:
             for table, paths in paths_by_table.items()
             if len(paths) > 1
         ]
-
-
-def _is_sized(column: Column) -> bool:
-    is_number = column.data_type in (DataType.BIGINT, DataType.DECIMAL, DataType.WEI)
-    return is_number and bool(column.properties.get("precision"))

@@ -271,12 +271,15 @@ class RowMaker:
         table = frame.plan.rows.table
         schema = self.schemas[table]
         system_columns = self._system_columns(frame)
-        arrays = [
-            _merge(
-                system_columns.get(column.name), _coalesce(cells.fills.get(column.name, ())), column.type, frame.size
-            )
-            for column in schema
-        ]
+        arrays = []
+        for column in schema:
+            # dlt's values win, and of several cells of the data the last one that has a value.
+            candidates = [array for cell in reversed(cells.fills.get(column.name, ())) for array in cell]
+            if (system_column := system_columns.get(column.name)) is not None:
+                candidates.insert(0, _cast(system_column, column.type))
+            if len(candidates) > 1 and candidates[0].null_count:
+                candidates = [pc.coalesce(*candidates)]
+            arrays.append(candidates[0] if candidates else pa.nulls(frame.size, column.type))
         mask = None if rejected is None else pa.array(~rejected)
         if arrays:
             batch = pa.RecordBatch.from_arrays(arrays, schema=schema)
@@ -414,22 +417,6 @@ def _without(values: KindValues, mask: np.ndarray[Any, Any]) -> KindValues:
         return replace(values, array=pc.if_else(pa.array(mask), None, values.array))
     pairs = zip(values.listed, mask.tolist(), strict=True)
     return KindValues(values.kind, None, [None if is_masked else value for value, is_masked in pairs])
-
-
-def _coalesce(cells: Sequence[Sequence[pa.Array]]) -> pa.Array | None:
-    """Return the value of each row in the last cell that has one."""
-    arrays = [array for cell in reversed(cells) for array in cell]
-    if len(arrays) < 2:
-        return arrays[0] if arrays else None
-    return pc.coalesce(*arrays)
-
-
-def _merge(system_column: pa.Array | None, data: pa.Array | None, data_type: pa.DataType, size: int) -> pa.Array:
-    """Return a column of dlt's values, with the data's values in place of nulls."""
-    if system_column is None:
-        return pa.nulls(size, data_type) if data is None else data
-    array = _cast(system_column, data_type)
-    return array if data is None or array.null_count == 0 else pc.coalesce(array, data)
 
 
 def _cast(array: pa.Array, data_type: pa.DataType) -> pa.Array:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, Final
 
@@ -18,7 +19,17 @@ import numpy as np
 import orjson
 
 from schemactl.errors import backquoted, did_you_mean
-from schemactl.kernel.splitting import BEGUN, BYTE_ORDER_MARK, Escapes, Flags, Places, Splitter, Steps, mark_depths
+from schemactl.kernel.splitting import (
+    BEGUN,
+    BYTE_ORDER_MARK,
+    Escapes,
+    Flags,
+    Places,
+    Splitter,
+    Steps,
+    blocks_of,
+    mark_depths,
+)
 from schemactl.schema.paths import ELEMENT, Path, format_path
 from schemactl.schema.record_selection import ContextKey, RecordSelection
 
@@ -33,7 +44,6 @@ KEEP_FAULT: Final = b"--keep: "
 """Begins the text that replaces a record to which no keys can be added."""
 
 _BLANKS: Final = b" \t\r\n"
-_BLOCK_BYTES: Final = 1 << 21
 _DEEPEST: Final = 255
 _MOST_KEYS: Final = 8
 _SHOWN: Final = 200
@@ -60,7 +70,7 @@ def select_lines(lines: Iterable[list[bytes]], selection: RecordSelection, check
 
 def select_in_text(document: bytes, selection: RecordSelection, check: CheckSize) -> list[bytes]:
     """Return the records of one document; text after it becomes a bad record."""
-    open_blocks = partial(_blocks_of, document)
+    open_blocks = partial(blocks_of, document)
     return [record for records in select_documents(open_blocks, selection, check) for record in records]
 
 
@@ -103,22 +113,13 @@ def select_documents(
     if not cursor.peek():
         return
     ahead = _Cursor(open_blocks(), check) if selection.context_keys else None
-    documents = _walk_documents(cursor, selection.path) if are_many else (_walk(cursor, selection.path),)
-    for records_of_document in documents:
+    # Without more documents, only the first one is peeked at.
+    for _ in iter(cursor.peek, b"") if are_many else (None,):
         context = _find_context(ahead, selection.context_keys) if ahead else {}
         names = {key.target[0]: ".".join(key.source) for key in selection.context_keys}
         members = _members(context)[1:]
-        for records in _ending_with_fault(cursor, records_of_document, are_many):
+        for records in _ending_with_fault(cursor, _walk(cursor, selection.path), are_many):
             yield [_with_members(record, members, names) for record in records] if context else records
-
-
-def _blocks_of(document: bytes) -> Blocks:
-    return (document[start : start + _BLOCK_BYTES] for start in range(0, len(document), _BLOCK_BYTES))
-
-
-def _walk_documents(cursor: _Cursor, path: Path) -> Iterator[Iterator[list[bytes]]]:
-    while cursor.peek():
-        yield _walk(cursor, path)
 
 
 def _ending_with_fault(
@@ -269,30 +270,20 @@ def _with_members(record: bytes, members: bytes, names: Mapping[str, str]) -> by
     if not stripped or record.startswith(FAULT):
         return record
     if not stripped.startswith(b"{"):
-        return _fault(KEEP_FAULT, "a record is not an object, so it gets no keys") if _is_json(stripped) else record
+        with suppress(ValueError):
+            orjson.loads(stripped)
+            return _fault(KEEP_FAULT, "a record is not an object, so it gets no keys")
+        return record
     for key, source in names.items():
-        if orjson.dumps(key) in stripped and _has_key(stripped, key):
-            reason = f"a record already has a key `{key}`: rename the other key with `--keep NAME={source}`"
-            return _fault(KEEP_FAULT, reason)
+        if orjson.dumps(key) in stripped:
+            with suppress(ValueError):  # such a record is reported as bad, or only Python's parser reads it
+                if key in orjson.loads(stripped):
+                    reason = f"a record already has a key `{key}`: rename the other key with `--keep NAME={source}`"
+                    return _fault(KEEP_FAULT, reason)
     if not stripped.endswith(b"}"):
         return record
     before = stripped[:-1].rstrip(_BLANKS)
     return before + (b"" if before == b"{" else b",") + members
-
-
-def _is_json(record: bytes) -> bool:
-    try:
-        orjson.loads(record)
-    except ValueError:
-        return False
-    return True
-
-
-def _has_key(record: bytes, key: str) -> bool:
-    try:
-        return key in orjson.loads(record)
-    except ValueError:
-        return False  # reported as a bad record, or read only by Python's parser
 
 
 class _Cursor:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import repeat
+from itertools import chain, repeat
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -78,6 +78,11 @@ def _joined(first: tuple[int, int], second: tuple[int, int]) -> tuple[int, int]:
 
 
 NOTHING: Final = Outline(False, (0, 0), (0, 0))
+
+
+def blocks_of(text: bytes, size: int = 1 << 21) -> Iterator[bytes]:
+    """Yield a text in blocks of ``size`` bytes."""
+    return (text[start : start + size] for start in range(0, len(text), size))
 
 
 class Outliner:
@@ -226,10 +231,10 @@ class Splitter:
         return elements
 
     def _keep_rest(self, text: bytes) -> None:
-        shown = text[: self._rest] if self._open else text.lstrip(_BLANKS)[: self._rest]
-        if shown:
-            self._open.append(shown)
-            self._rest -= len(shown)
+        beginning = text[: self._rest] if self._open else text.lstrip(_BLANKS)[: self._rest]
+        if beginning:
+            self._open.append(beginning)
+            self._rest -= len(beginning)
 
     def finish(self) -> list[bytes]:
         """Return the remainder; it is empty if the list has ended."""
@@ -335,15 +340,10 @@ def skip_line(blocks: Iterator[bytes]) -> tuple[int, Iterator[bytes]]:
             # The line may end in the next block.
             following = next(blocks, b"")
             if following.startswith(b"\n"):
-                return skipped + end + 1, _chained(following[1:], blocks)
-            return skipped + end, _chained(following, blocks)
-        return skipped + end, _chained(block[end:], blocks)
+                return skipped + end + 1, chain((following[1:],), blocks)
+            return skipped + end, chain((following,), blocks)
+        return skipped + end, chain((block[end:],), blocks)
     return skipped, iter(())
-
-
-def _chained(first: bytes, blocks: Iterator[bytes]) -> Iterator[bytes]:
-    yield first
-    yield from blocks
 
 
 def _line_end(block: bytes, start: int) -> int | None:

@@ -27,7 +27,7 @@ INSTANT: Final = pa.timestamp("us", "UTC")
 NAIVE: Final = pa.timestamp("us")
 CLOCK: Final = pa.time64("us")
 
-_FIXED_TYPES: Final[Mapping[DataType, pa.DataType]] = {
+FIXED_TYPES: Final[Mapping[DataType, pa.DataType]] = {
     DataType.TEXT: pa.string(),
     DataType.JSON: pa.string(),
     DataType.DOUBLE: pa.float64(),
@@ -50,11 +50,7 @@ def arrow_type(column: Column, table: str, plan: Plan) -> pa.DataType:
 
 
 def stored_type(column: Column) -> pa.DataType:
-    """Return the type that a complete column is stored as (docs/dlt.md §9.3, as DuckDB has it).
-
-    Raises:
-        ValueError: the column has no data type.
-    """
+    """Return the type that a complete column is stored as (docs/dlt.md §9.3, as DuckDB has it)."""
     match column.data_type:
         case DataType.BIGINT:
             bits = column.properties.get("precision") or 64
@@ -68,7 +64,7 @@ def stored_type(column: Column) -> pa.DataType:
         case None:
             raise ValueError(f"the column `{column.name}` has no data type")
         case data_type:
-            return _FIXED_TYPES[data_type]
+            return FIXED_TYPES[data_type]
 
 
 _SPARK: Final[tuple[tuple[pa.DataType, str], ...]] = (
@@ -181,10 +177,10 @@ def stored_value(value: Any, column: Column) -> Any:
         case DataType.DECIMAL | DataType.WEI:
             return rounded(Decimal(value), *decimal_size(column))
         case DataType.TIMESTAMP:
-            moment = _moment(value, naive=column.is_naive)
-            if keeps_nanoseconds(column) and not _FIRST_NANOSECOND <= moment.replace(tzinfo=UTC) <= _LAST_NANOSECOND:
+            moment = value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+            if keeps_nanoseconds(column) and not _FIRST_NANOSECOND <= moment <= _LAST_NANOSECOND:
                 return None
-            return moment
+            return moment.replace(tzinfo=None) if column.is_naive else moment
         case DataType.JSON:
             return coerce(value, DataType.JSON, DataType.TEXT)
         case DataType.TEXT:
@@ -206,8 +202,3 @@ def rounded(number: Decimal, digits: int, scale: int) -> Decimal | None:
         return Decimal(0)
     result = number.quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP, _EXACT)
     return result if result.copy_abs() < Decimal(10) ** (digits - scale) else None
-
-
-def _moment(moment: datetime, *, naive: bool) -> datetime:
-    in_utc = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-    return in_utc.replace(tzinfo=None) if naive else in_utc

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from itertools import chain
@@ -131,11 +132,9 @@ def _leaves(values: Sequence[Any], name: str) -> tuple[pa.Array, Lost]:
     if value_types & _WIDENED.get(kind := name.partition("(")[0], frozenset()):
         values = [_widened(value, kind) for value in values]
         value_types = set(map(type, values)) - {NoneType}
-    try:
+    with suppress(OverflowError, pa.ArrowInvalid):
         if value_types <= _PLAIN.get(name, _STATED.get(name.partition("(")[0], frozenset())):
             return (text_array(values) if name == STRING else pa.array(values, stored)), None
-    except (OverflowError, pa.ArrowInvalid):
-        pass
     fitting = [value if value is not None and _fits(value, name, stored) else None for value in values]
     pairs = zip(fitting, values, strict=True)
     lost = np.array([stored_value is None and value is not None for stored_value, value in pairs], bool)
@@ -189,12 +188,7 @@ def _fits(value: Any, name: str, stored: pa.DataType) -> bool:
         case _ if value_type not in _PLAIN.get(name, _STATED.get(name.partition("(")[0], frozenset())):
             return False
         case _:
-            return _converts(value, stored)
-
-
-def _converts(value: Any, stored: pa.DataType) -> bool:
-    try:
-        pa.scalar(value, stored)
-    except (pa.ArrowInvalid, OverflowError):
-        return False
-    return True
+            with suppress(pa.ArrowInvalid, OverflowError):
+                pa.scalar(value, stored)
+                return True
+            return False

@@ -15,7 +15,7 @@ from schemactl.arc.fields import ERRORS, OnError, TypingTask, type_name
 from schemactl.arc.text_columns import TextTyper
 from schemactl.inference.evidence import Position
 from schemactl.kernel.chunks import Chunk
-from schemactl.kernel.columnar import ColumnarSource, chunks_of
+from schemactl.kernel.columnar import ColumnarSource, chunks_of_rows
 from schemactl.kernel.dispatch import BLOCK_SHIFT, ONE_TABLE
 from schemactl.kernel.outcome import REJECTS_SCHEMA, FieldErrors
 from schemactl.kernel.partitions import MAX_BAD_RECORDS, BadRecord, BlockCounts, PartitionResult, read_rows
@@ -37,8 +37,8 @@ def check_partition(batches: Iterable[pa.RecordBatch], folder: str, task: Typing
         counts = blocks.setdefault((file, block), BlockCounts())
         counts.add(len(rows), len(rows), len(rows) - len(wrong), [offset + row for row in wrong])
         base = (block << BLOCK_SHIFT) + offset
-        shown = wrong[: MAX_BAD_RECORDS - len(bad)]
-        bad += [BadRecord(Position(file, base + row), faults[row].as_py()) for row in shown]
+        first_wrong = wrong[: MAX_BAD_RECORDS - len(bad)]
+        bad += [BadRecord(Position(file, base + row), faults[row].as_py()) for row in first_wrong]
         _, row_errors = typer.run(_without(rows.columns[:width], faults))
         good_rows = np.nonzero(faults.is_null().to_numpy(zero_copy_only=False))[0]
         for name, error in _first_errors(row_errors).items():
@@ -105,14 +105,14 @@ def typed_rows(
     texts = _without(rows.columns[:width], rows.column(width))
     columns, errors = typer.run(texts)
     if source.task.on_error is OnError.COLUMN:
-        named = replace(source, names=(*source.names, ERRORS))
-        yield from chunks_of(_batch_of([*columns, errors]), file, numbers.tolist(), named)
+        with_errors = replace(source, names=(*source.names, ERRORS))
+        yield from chunks_of_rows(_batch_of([*columns, errors]), file, numbers.tolist(), with_errors)
         return
     is_wrong = pc.greater(pc.list_value_length(errors), 0)
     mask = is_wrong.to_numpy(zero_copy_only=False)
     good = pc.invert(is_wrong)
     good_rows = _batch_of([column.filter(good) for column in columns])
-    yield from chunks_of(good_rows, file, numbers[~mask].tolist(), source)
+    yield from chunks_of_rows(good_rows, file, numbers[~mask].tolist(), source)
     if mask.any():
         rejected = {name: text.filter(is_wrong) for name, text in zip(source.names, texts, strict=True)}
         yield RejectedRows(file, numbers[mask].tolist(), rejected, errors.filter(is_wrong))

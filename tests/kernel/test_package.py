@@ -188,7 +188,7 @@ def test_columns_of_stated_types_keep_them(tmp_path):
     plan = make_plan(PlanRequest(evidence, resolution, judge(with_table(), resolution.schema)))
     table = TYPED.append_column("any", pa.array(['{"b":[1],"a":null}', "5"]))
     table = table.append_column("file", pa.array([FILE] * 2)).append_column("block", pa.array([0, 0]))
-    source = ColumnarSource(tuple(table.column_names[:-2]), whole=frozenset({("any",)}))
+    source = ColumnarSource(tuple(table.column_names[:-2]), json_paths=frozenset({("any",)}))
 
     job = job_of(plan, tmp_path / "files")
     part = write_columnar(table.to_batches(), job, "", {(FILE, 0): 0}, source)
