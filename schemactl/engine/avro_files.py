@@ -12,6 +12,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal
+from functools import partial
 from typing import Any, Final
 
 import fastavro
@@ -153,14 +154,14 @@ class _Types:
                 if self._is_empty(schema["items"]):
                     raise ValueError("a column is a list of zero-byte values")
                 of, convert = self._nested(schema["items"])
-                return pa.list_(pa.field("element", of)), None if convert is None else _each(convert)
+                return pa.list_(pa.field("element", of)), convert and partial(_each, convert)
             case "map":
                 of, convert = self._nested(schema["values"])
-                return pa.map_(pa.string(), of), _items(convert)
+                return pa.map_(pa.string(), of), partial(_items, convert)
             case "bytes" | "fixed" if schema.get(_LOGICAL_TYPE) == "decimal" and _is_decimal(schema):
                 precision, scale = schema["precision"], schema.get("scale", 0)
                 of = pa.decimal128(precision, scale) if precision <= 38 else pa.decimal256(min(precision, 76), scale)
-                return of, _decimal(scale)
+                return of, partial(_decimal, scale)
         return _LOGICAL.get((kind, schema.get(_LOGICAL_TYPE)), _PRIMITIVES[kind]), None
 
     def _nested(self, schema: Any) -> tuple[pa.DataType, Convert | None]:
@@ -186,7 +187,7 @@ class _Types:
         self._open.pop()
         converts = {field: convert for field, (_, convert) in members.items() if convert is not None}
         of = pa.struct([(field, of) for field, (of, _) in members.items()])
-        return of, _fields(converts) if converts else None
+        return of, partial(_fields, converts) if converts else None
 
     def _union(self, schemas: Sequence[Any]) -> tuple[pa.DataType, Convert | None]:
         branches = [schema for schema in schemas if self._definition(schema)["type"] != "null"]
@@ -205,7 +206,8 @@ class _Types:
             python_type: (f"member{number}", convert)
             for number, (python_type, (_, convert)) in enumerate(zip(python_types, members, strict=True))
         }
-        return pa.struct([(f"member{number}", of) for number, (of, _) in enumerate(members)]), _member(by_type)
+        of = pa.struct([(f"member{number}", of) for number, (of, _) in enumerate(members)])
+        return of, partial(_member, by_type)
 
     def _is_empty(self, schema: Any) -> bool:
         """Return whether values take no bytes: a short file could have a list of any number of them."""
@@ -242,39 +244,26 @@ def _without_logical_types(schema: Any) -> Any:
     }
 
 
-def _each(convert: Convert) -> Convert:
-    return lambda values: None if values is None else [convert(value) for value in values]
+def _each(convert: Convert, values: list[Any] | None) -> list[Any] | None:
+    return None if values is None else [convert(value) for value in values]
 
 
-def _items(convert: Convert | None) -> Convert:
-    if convert is None:
-        return lambda values: None if values is None else list(values.items())
-    return lambda values: None if values is None else [(key, convert(value)) for key, value in values.items()]
+def _items(convert: Convert | None, values: dict[str, Any] | None) -> list[tuple[str, Any]] | None:
+    if values is None or convert is None:
+        return None if values is None else list(values.items())
+    return [(key, convert(value)) for key, value in values.items()]
 
 
-def _fields(converts: Mapping[str, Convert]) -> Convert:
-    def convert(record: Any) -> Any:
-        if record is None:
-            return None
-        return {**record, **{name: convert(record[name]) for name, convert in converts.items()}}
-
-    return convert
+def _fields(converts: Mapping[str, Convert], record: dict[str, Any] | None) -> dict[str, Any] | None:
+    return record and {**record, **{name: convert(record[name]) for name, convert in converts.items()}}
 
 
-def _member(by_type: Mapping[type, tuple[str, Convert | None]]) -> Convert:
-    def convert(value: Any) -> Any:
-        if value is None:
-            return None
-        name, convert_member = by_type[type(value)]
-        return {name: value if convert_member is None else convert_member(value)}
-
-    return convert
+def _member(by_type: Mapping[type, tuple[str, Convert | None]], value: Any) -> dict[str, Any] | None:
+    if value is None:
+        return None
+    name, convert = by_type[type(value)]
+    return {name: value if convert is None else convert(value)}
 
 
-def _decimal(scale: int) -> Convert:
-    def convert(value: Any) -> Any:
-        if value is None:
-            return None
-        return Decimal(int.from_bytes(value, "big", signed=True)).scaleb(-scale, _EXACT)
-
-    return convert
+def _decimal(scale: int, value: bytes | None) -> Decimal | None:
+    return None if value is None else Decimal(int.from_bytes(value, "big", signed=True)).scaleb(-scale, _EXACT)

@@ -135,8 +135,8 @@ class _Look:
         import numpy
 
         feeds = numpy.flatnonzero(codes[1:-1] == _LF) + 1
-        others = feeds[(codes[feeds - 1] == _CR) != (self.line_end == b"\r\n")]
-        outside = others[(numpy.searchsorted(quotes, others) + self.quotes) % 2 == 0]
+        other_feeds = feeds[(codes[feeds - 1] == _CR) != (self.line_end == b"\r\n")]
+        outside = other_feeds[(numpy.searchsorted(quotes, other_feeds) + self.quotes) % 2 == 0]
         return self.lines + int(numpy.searchsorted(feeds, outside[0])) + 1 if len(outside) else None
 
 

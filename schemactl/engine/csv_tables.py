@@ -114,22 +114,20 @@ def _warn_of_record(file: Input, header: CsvHeader, head: str) -> None:
     first_rows = [row.values for row in islice(rows, 1, _COMPARED_ROWS)][: -1 if len(head) > _CUT_BYTES else None]
     cells = header.cells()
     if first_rows and looks_like_record(cells, first_rows):
-        shown = backquoted(mask_examples(cells[:_MOST_SHOWN], is_personal=False))
+        examples = backquoted(mask_examples(cells[:_MOST_SHOWN], is_personal=False))
         way = "use `--no-header` to read it as a record, or `--header` to end this warning"
-        warn(
-            f"{file.path}: the first row is read as names of columns, but looks like a record: {shown}; {way}",
-            [file.path],
-        )
+        message = f"the first row is read as names of columns, but looks like a record: {examples}; {way}"
+        warn(f"{file.path}: {message}", [file.path])
 
 
 def column_names(cells: Sequence[str]) -> list[str]:
     """Return names as Spark derives them from a header: blank and equal names get their number, here a free number."""
     names: list[str] = []
-    others = set(cells)
+    taken_names = set(cells)
     for number, (cell, numbered) in enumerate(zip(cells, numbered_cells(cells), strict=True)):
         free = (f"{cell or '_c'}{'_' * blanks}{number}" for blanks in count())
-        names.append(cell if cell == numbered else next(name for name in free if name not in others))
-        others.add(names[-1])
+        names.append(cell if cell == numbered else next(name for name in free if name not in taken_names))
+        taken_names.add(names[-1])
     return names
 
 

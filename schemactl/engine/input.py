@@ -171,7 +171,7 @@ def check_magic(path: str, name: str, head: bytes) -> None:
     """
     if not head and not compression_of(path):
         raise InputError("the file is empty", at=Location(path))
-    magic = next(start for start, named in MAGIC.items() if named == name)
+    magic = next(start for start, format_name in MAGIC.items() if format_name == name)
     # Parquet with an encrypted footer starts with `PARE`.
     if head and not head.startswith(magic[:3]):
         hint = "is it another format? `--input-format` names it"

@@ -70,7 +70,10 @@ def find_inputs(
         sources = [
             unquote(source.removeprefix("file://")) if source.startswith("file:///") else source for source in sources
         ]
-    listings = {source: _list_store(source, is_wanted) for source in sources if lists_stores and is_store(source)}
+    is_wanted_object = None if is_wanted is None else lambda stored: is_wanted(_listed_input(stored))
+    listings = {
+        source: list_objects(source, is_wanted_object) for source in sources if lists_stores and is_store(source)
+    }
     objects = {stored.path: stored for listing in listings.values() for stored in listing.objects}
     paths_by_source = {source: _wanted_paths(source, listings.get(source), is_wanted) for source in sources}
     folders = {
@@ -81,8 +84,8 @@ def find_inputs(
     patterns = {source for source in sources if _is_pattern(source, listings.get(source))}
     paths = sorted({path for paths_of_source in paths_by_source.values() for path in paths_of_source})
     named_or_matched = {path for source in sources if source not in folders for path in paths_by_source[source]}
-    named = {path for source in sources if source not in folders | patterns for path in paths_by_source[source]}
-    inputs_by_path = {path: _input_of(path, objects.get(path), input_format, path in named) for path in paths}
+    named_paths = {path for source in sources if source not in folders | patterns for path in paths_by_source[source]}
+    inputs_by_path = {path: _input_of(path, objects.get(path), input_format, path in named_paths) for path in paths}
     inputs = tuple(file for file in inputs_by_path.values() if file is not None)
     unknown = [path for path, file in inputs_by_path.items() if file is None]
     if not inputs and unknown:
@@ -97,7 +100,7 @@ def find_inputs(
     warn_of_left_out(unknown, "a file of unknown format", "files of unknown format", way)
     way = "; a pattern like `'DIR/*.txt'` reads them"
     warn_of_left_out(sorted(texts), "a text file next to records", "text files next to records", way)
-    warn_of_partitions([file.path for file in inputs if file.path not in named])
+    warn_of_partitions([file.path for file in inputs if file.path not in named_paths])
     return tuple(replace(_without_secrets(file), record_tag=record_tag) for file in inputs)
 
 
@@ -105,18 +108,14 @@ def _without_secrets(file: Input) -> Input:
     """Return an input whose path may be shown and stored: without the password of ``ftp://USER:PASSWORD@HOST/FILE``."""
     if file.size is not None:
         return file
-    shown = file.path if file.is_local else redact(file.path)
-    return file if shown == file.path else replace(file, path=shown, full_address=file.path)
+    visible_path = file.path if file.is_local else redact(file.path)
+    return file if visible_path == file.path else replace(file, path=visible_path, full_address=file.path)
 
 
 def _wanted_paths(source: str, listing: Listing | None, is_wanted: IsWanted | None) -> tuple[str, ...]:
     if listing is not None:
         return tuple(stored.path for stored in listing.objects)
     return tuple(path for path in _paths_of(source) if is_wanted is None or is_wanted(Input(path, "")))
-
-
-def _list_store(source: str, is_wanted: IsWanted | None) -> Listing:
-    return list_objects(source, None if is_wanted is None else lambda stored: is_wanted(_listed_input(stored)))
 
 
 def _listed_input(stored: StoredObject) -> Input:
@@ -305,8 +304,8 @@ def _check_file(path: str, is_named: bool) -> None:
             at=Location(path),
             hint="save it to a file first",
         )
-    *others, last = ("", *(suffix.lower() for suffix in Path(path).suffixes))
-    if last in _NOT_UNPACKED and (is_named or any(map(_format_of_ending, others))):
+    *inner_endings, last = ("", *(suffix.lower() for suffix in Path(path).suffixes))
+    if last in _NOT_UNPACKED and (is_named or any(map(_format_of_ending, inner_endings))):
         hint = f"unpack it, or compress it as {', '.join(f'`{ending}`' for ending in COMPRESSIONS[:3])}"
         raise InputError(f"Spark does not unpack `{last}`", at=Location(path), hint=hint)
 

@@ -32,7 +32,6 @@ from schemactl.normalization.tally import LoadTime, Rejected, Tally
 from schemactl.progress import Progress, no_progress
 from schemactl.schema.contract import Mode
 from schemactl.schema.dispositions import SUPERSEDED_FOLDER, dedup_sort, keeps_one_of_each, named
-from schemactl.schema.nested_types import NestedType
 from schemactl.schema.types import Table
 
 
@@ -64,7 +63,7 @@ def count_rejects(rejects: WrittenRejects, roots: Set[str]) -> tuple[Counter[str
                 files, lines, tables = (batch[name].to_pylist() for name in columns[:3])
                 counts.update(files)
                 # Records of no table are rejected whole.
-                is_record = [whole and table in (*roots, "") for whole, table in zip(is_row, tables, strict=True)]
+                is_record = [has_row and table in (*roots, "") for has_row, table in zip(is_row, tables, strict=True)]
                 records.update(compress(zip(files, lines, strict=True), is_record))
     return counts, Counter(file for file, _ in records)
 
@@ -208,7 +207,8 @@ def _run(engine: Engine, scan: Scan, job: RowsJob) -> list[WrittenPart]:
             rows, task, gaps = batch.rows(_used_keys(job)), None, None
         else:
             rows, task, gaps = batch.texts(), batch.task, batch.gaps
-        structures = {name: of for plan in job.plans.values() for name, of in _structures(plan).items()}
+        top_cells = [cell for plan in job.plans.values() for cell in plan.rows.cells if len(cell.path) == 1]
+        structures = {str(cell.path[0]): cell.structure for cell in top_cells if cell.structure is not None}
         source = ColumnarSource(rows.names, structures, rows.json_paths, task)
         partitions += _run_kernel(
             engine, rows.records, "write_columnar", read_rows.before, gaps, job=job, source=source
@@ -226,12 +226,6 @@ def _run_kernel(
 ) -> list[Any]:
     arguments |= {"folder": str(Path.cwd()), "before": before, "gaps": gaps}
     return engine.run(records, "schemactl.kernel.package", function, **arguments)
-
-
-def _structures(plan: Plan) -> dict[str, NestedType]:
-    """Return the types that the plan gives to columns of the source."""
-    tops = ((cell.path[0], cell.structure) for cell in plan.rows.cells if len(cell.path) == 1)
-    return {name: structure for name, structure in tops if name is not None and structure is not None}
 
 
 def _used_keys(job: RowsJob) -> frozenset[str | None] | None:

@@ -15,6 +15,7 @@ from typing import Final
 from urllib.parse import quote
 
 from schemactl.engine.input import UTF8, Input, compression_of
+from schemactl.grouping import group_by_size
 from schemactl.kernel.cells import CsvLayout
 from schemactl.kernel.files import HEAD_BYTES, READ_BYTES, FilePart, Form, wrapped_errors
 from schemactl.kernel.splitting import BEGUN, Outline, Outliner
@@ -62,7 +63,12 @@ def cut_files(inputs: Sequence[Input], form: Form, cores: int, most_of_task: int
     for file, size in zip(files, sizes, strict=True):
         if size <= most or cores == 1:
             parts.append((file, size))
-        elif file.suffix or file.encoding != UTF8 or _is_read_in_order(file):
+        # Records inside a document are read from its beginning on.
+        elif (
+            file.suffix
+            or file.encoding != UTF8
+            or (file.selection is not None and (form is Form.ELEMENTS or file.has_long_line()))
+        ):
             # A document that is one record goes to one task.
             if form is not Form.ELEMENTS or file.selection is not None or file.is_list():
                 packed.append(TaskParts((file,), size))
@@ -71,11 +77,6 @@ def cut_files(inputs: Sequence[Input], form: Form, cores: int, most_of_task: int
         else:
             parts += _cut(file, size, most, cores)
     return CutFiles(tuple(_grouped(parts, most)), tuple(packed))
-
-
-def _is_read_in_order(file: FilePart) -> bool:
-    """Return whether records inside a document are read from its beginning on."""
-    return file.selection is not None and (file.form is Form.ELEMENTS or file.has_long_line())
 
 
 def cut_csv(
@@ -158,13 +159,7 @@ def _outline(file: FilePart, start: int, end: int) -> Outline:
 
 def _grouped(parts: Sequence[tuple[FilePart, int]], most: int) -> Iterator[TaskParts]:
     """Yield the parts that each task reads, in their order."""
-    group: list[FilePart] = []
-    group_size = 0
-    for file_part, size in parts:
-        if group and group_size + size > most:
-            yield TaskParts(tuple(group), group_size)
-            group, group_size = [], 0
-        group.append(file_part)
-        group_size += size + OPEN_COST
-    if group:
-        yield TaskParts(tuple(group), group_size)
+    # The first file of a task costs nothing: the task is open anyway.
+    for group in group_by_size(parts, lambda part_and_size: part_and_size[1] + OPEN_COST, most + OPEN_COST):
+        size = sum(size + OPEN_COST for _, size in group)
+        yield TaskParts(tuple(file_part for file_part, _ in group), size)

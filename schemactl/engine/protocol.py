@@ -68,11 +68,7 @@ class DocumentBatch(ABC):
 
     @abstractmethod
     def typed_by(self, task: TypingTask) -> TextBatch:
-        """Return the columns of the rows that a typing is about, in its order.
-
-        Raises:
-            InputError: the documents have no columns, or other columns than the typing.
-        """
+        """Return the columns of the rows that a typing is about, in its order."""
 
 
 class RowBatch(ABC):
@@ -168,19 +164,11 @@ class Engine(Protocol):
         Args:
             inputs: files and tables.
             null_values: strings that mean null in rows of strings.
-
-        Raises:
-            InputError: an input is broken, or this engine does not read its format.
         """
         ...
 
     def run(self, records: Records, module: str, function: str, /, **arguments: Any) -> list[Any]:
-        """Return the result of ``module.function(batches, **arguments)`` for each partition.
-
-        Raises:
-            InputError: a file cannot be read.
-            EngineError: the engine failed.
-        """
+        """Return the result of ``module.function(batches, **arguments)`` for each partition."""
         ...
 
     def distribute(self, texts: Sequence[str]) -> Records:

@@ -205,23 +205,19 @@ def _typing_findings(
     return {
         table: tuple(
             TypingFinding(
-                name, errors.count, errors.first, shown_error(errors.message), _become(contract), True, contract
+                name,
+                errors.count,
+                errors.first,
+                shown_error(errors.message),
+                # The fate of the rows in the words of `--typing-errors`, or of their values.
+                {Mode.FREEZE: "fail", Mode.DISCARD_VALUE: "discard"}.get(Mode(contract.partition("=")[2]), "reject"),
+                True,
+                contract,
             )
             for (name, contract), errors in sorted(merged.items(), key=lambda item: item[1].first)
         )
         for table, merged in errors_by_table.items()
     }
-
-
-def _become(contract: str) -> str:
-    """Return the fate of rows that break a contract, in the words of ``--typing-errors``, or of their values."""
-    match Mode(contract.partition("=")[2]):
-        case Mode.FREEZE:
-            return "fail"
-        case Mode.DISCARD_VALUE:
-            return "discard"
-        case _:
-            return "reject"
 
 
 def _tables(
@@ -366,7 +362,7 @@ def _locate_rows(engine: Engine, batch: RowBatch, sample: Sample, counts: bool, 
         from schemactl.kernel.columnar import ColumnarSource  # loads the modules that make rows
 
         function = "observe_partition"
-        source = ColumnarSource(rows.names, whole=rows.json_paths, types=types, sample=row_sample)
+        source = ColumnarSource(rows.names, json_paths=rows.json_paths, types=types, sample=row_sample)
         arguments |= {"options": options, "source": source}
     partitions = tuple(engine.run(rows.records, "schemactl.kernel.partitions", function, **arguments))
     return _BatchFindings(partitions, nulls=batch.nulls)

@@ -59,10 +59,10 @@ def list_objects(source: str, is_wanted: Callable[[StoredObject], bool] | None =
     Objects that ``is_wanted`` rejects are not kept in memory.
     """
     root, key, query = split_address(source)
-    shown = redact(f"{root}{key}")
+    visible_address = redact(f"{root}{key}")
     is_pattern = _MAGIC.search(key) is not None
     is_empty = is_one = True
-    wanted: list[StoredObject] = []
+    objects: list[StoredObject] = []
     try:
         _, base = open_store(source)
         prefix = len(base) - len(key)  # of the bucket or container, which is not in the key
@@ -72,17 +72,17 @@ def list_objects(source: str, is_wanted: Callable[[StoredObject], bool] | None =
             is_one = is_empty and info.path == base
             is_empty = False
             if is_wanted is None or is_wanted(stored):
-                wanted.append(stored)
+                objects.append(stored)
     except (OSError, ValueError) as error:
         reason = redact_text(str(error)).splitlines()[0]
         hint = "set credentials in the environment, such as `AWS_PROFILE` or `AWS_ACCESS_KEY_ID`"
-        raise StoreError(f"the object store cannot be listed: {reason}", at=Location(shown), hint=hint) from error
+        location = Location(visible_address)
+        raise StoreError(f"the object store cannot be listed: {reason}", at=location, hint=hint) from error
+    if is_empty and is_pattern:
+        raise InputError(f"no file matches `{visible_address}`")
     if is_empty:
-        raise InputError(
-            f"no file matches `{shown}`" if is_pattern else f"there is no `{shown}`, or it contains no files"
-        )
-    is_folder = not (is_pattern or is_one)
-    return Listing(tuple(wanted), is_folder=is_folder, is_pattern=is_pattern)
+        raise InputError(f"there is no `{visible_address}`, or it contains no files")
+    return Listing(tuple(objects), is_folder=not (is_pattern or is_one), is_pattern=is_pattern)
 
 
 def _named(source: str) -> Iterator[FileInfo]:

@@ -47,7 +47,8 @@ def without_written_files(
         path = Path(file.path).resolve()
         candidates = (*folders, *rejects_folders)
         folder = next((parent for parent in candidates if _is_written(path, parent, parent in rejects_folders)), None)
-        if folder is None and path.parent in schemas and _is_schema_or_lineage(path):
+        is_schema_or_lineage = schema_name(path) is not None or path.name.endswith(LINEAGE_ENDING)
+        if folder is None and path.parent in schemas and is_schema_or_lineage:
             folder = path.parent
         is_source = any(folder in root.parents and path.is_relative_to(root) for root in roots)
         if not file.is_local or folder is None or is_source:
@@ -55,21 +56,17 @@ def without_written_files(
         else:
             left_out.setdefault(str((folders | rejects_folders | schemas)[folder]), set()).add(path)
     if left_out:
-        shown = ", ".join(f"{len(files):,} in `{folder}`" for folder, files in sorted(left_out.items()))
+        counts = ", ".join(f"{len(files):,} in `{folder}`" for folder, files in sorted(left_out.items()))
         if not remaining and not may_be_empty:
             hint = "load into another destination, or pass the files one by one"
-            raise InputError(f"the sources contain only files of the destination: {shown}", hint=hint)
-        warnings.warn(f"files of the destination were skipped: {shown}", LeftOutWarning, stacklevel=2)
+            raise InputError(f"the sources contain only files of the destination: {counts}", hint=hint)
+        warnings.warn(f"files of the destination were skipped: {counts}", LeftOutWarning, stacklevel=2)
     return tuple(remaining)
 
 
 def _is_written(path: Path, folder: Path, has_files: bool) -> bool:
     """Return whether a path is schemactl's in a folder; ``has_files`` if it writes files directly into the folder."""
     return has_files or path.name == _DATASET_MARK if path.parent == folder else folder in path.parents
-
-
-def _is_schema_or_lineage(path: Path) -> bool:
-    return schema_name(path) is not None or path.name.endswith(LINEAGE_ENDING)
 
 
 def _fixed_root(source: str) -> Path:

@@ -39,11 +39,7 @@ class Chunks:
 
 
 def find_chunks(path: str) -> Chunks:
-    """Return the chunks of a file; blocks are not decompressed.
-
-    Raises:
-        OSError: a block is broken, or larger than this machine can hold.
-    """
+    """Return the chunks of a file; blocks are not decompressed."""
     chunks, header = Chunks(), read_header(Input(path, "avro"))
     with open_bytes(path, "") as stream:
         start = stream.seek(header.size)
@@ -63,11 +59,7 @@ def find_chunks(path: str) -> Chunks:
 
 
 def read_chunk(path: str, start: int, size: int, rows: int, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a chunk with some of its columns.
-
-    Raises:
-        OSError: a block is broken.
-    """
+    """Yield the rows of a chunk with some of its columns."""
     header = read_header(Input(path, "avro"))
     with open_bytes(path, "") as stream:
         stream.seek(start)

@@ -119,10 +119,12 @@ def _has_nanoseconds(of: pa.DataType) -> bool:
     )
 
 
-def merge_columns(columns: Sequence[SourceColumn], others: Sequence[SourceColumn]) -> tuple[SourceColumn, ...] | None:
+def merge_columns(
+    columns: Sequence[SourceColumn], other_columns: Sequence[SourceColumn]
+) -> tuple[SourceColumn, ...] | None:
     """Return the columns of two files together, as Spark merges schemas; None if a column has two types."""
     merged = {column.name: column for column in columns}
-    for column in others:
+    for column in other_columns:
         merged_column = merged.setdefault(column.name, column)
         of = _merge_types(merged_column.type, column.type)
         if of is None or merged_column.second_digits != column.second_digits:
@@ -132,22 +134,22 @@ def merge_columns(columns: Sequence[SourceColumn], others: Sequence[SourceColumn
     return tuple(merged.values())
 
 
-def _merge_types(left: pa.DataType, right: pa.DataType) -> pa.DataType | None:
-    if is_a.is_struct(left) and is_a.is_struct(right):
-        fields = {field.name: field.type for field in left}
-        for field in right:
+def _merge_types(first: pa.DataType, second: pa.DataType) -> pa.DataType | None:
+    if is_a.is_struct(first) and is_a.is_struct(second):
+        fields = {field.name: field.type for field in first}
+        for field in second:
             of = _merge_types(fields.setdefault(field.name, field.type), field.type)
             if of is None:
                 return None
             fields[field.name] = of
         return pa.struct(list(fields.items()))
-    if is_a.is_list(left) and is_a.is_list(right):
-        element = _merge_types(left.value_type, right.value_type)
+    if is_a.is_list(first) and is_a.is_list(second):
+        element = _merge_types(first.value_type, second.value_type)
         return None if element is None else pa.list_(pa.field("element", element))
-    if is_a.is_map(left) and is_a.is_map(right):
-        key, item = _merge_types(left.key_type, right.key_type), _merge_types(left.item_type, right.item_type)
+    if is_a.is_map(first) and is_a.is_map(second):
+        key, item = _merge_types(first.key_type, second.key_type), _merge_types(first.item_type, second.item_type)
         return None if key is None or item is None else pa.map_(key, item)
-    return left if left.equals(right) else None
+    return first if first.equals(second) else None
 
 
 def read_as(values: pa.Array, of: pa.DataType) -> pa.Array:

@@ -14,6 +14,7 @@ from schemactl.engine.local.columns import SourceColumn, count_nanoseconds, read
 from schemactl.engine.local.workers import Task
 from schemactl.engine.parquet_faults import find_parquet_fault, reason_of
 from schemactl.errors import InputError, Location
+from schemactl.grouping import group_by_size
 from schemactl.kernel.files import UnreadableFileError
 from schemactl.kernel.opening import random_access
 
@@ -56,16 +57,7 @@ class RowFile:
 
     def block_groups(self) -> Iterator[tuple[int, ...]]:
         """Yield blocks that are read together, some megabytes in all."""
-        group: list[int] = []
-        size = 0
-        for block in self.row_counts:
-            if group and size + self.block_sizes[block] > _BYTES_OF_TASK:
-                yield tuple(group)
-                group, size = [], 0
-            group.append(block)
-            size += self.block_sizes[block]
-        if group:
-            yield tuple(group)
+        yield from group_by_size(self.row_counts, self.block_sizes.__getitem__, _BYTES_OF_TASK)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +85,6 @@ class RowsTask:
         yield self
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield the rows.
-
-        Raises:
-            UnreadableFileError: the file is broken.
-        """
         with _wrapped_errors(self.file):
             for block in self.blocks:
                 for batch in _read_block(self.file, block, [column.name for column in self.columns]):
@@ -105,7 +92,11 @@ class RowsTask:
 
     def _kernel_batch(self, batch: pa.RecordBatch, block: int) -> pa.RecordBatch:
         count = len(batch)
-        arrays = [_values(batch, column) for column in self.columns]
+        arrays = []
+        for column in self.columns:
+            number = batch.schema.get_field_index(column.name)
+            is_missing = number < 0
+            arrays.append(pa.nulls(count, column.type) if is_missing else read_as(batch.column(number), column.type))
         names = [f"c{number}" for number in range(len(self.columns))]
         if self.has_faults:
             arrays.append(pa.nulls(count, pa.string()))
@@ -116,11 +107,7 @@ class RowsTask:
 
 
 def count_nanoseconds_in(file: RowFile, columns: Sequence[str]) -> dict[str, int]:
-    """Return by column the number of rows that lose nanoseconds, if it is not zero.
-
-    Raises:
-        UnreadableFileError: the file is broken.
-    """
+    """Return by column the number of rows that lose nanoseconds, if it is not zero."""
     counts: dict[str, int] = dict.fromkeys(columns, 0)
     with _wrapped_errors(file):
         for block in file.row_counts if counts else ():
@@ -129,11 +116,6 @@ def count_nanoseconds_in(file: RowFile, columns: Sequence[str]) -> dict[str, int
                     if (number := batch.schema.get_field_index(name)) >= 0:
                         counts[name] += count_nanoseconds(batch.column(number))
     return {name: count for name, count in counts.items() if count}
-
-
-def _values(batch: pa.RecordBatch, column: SourceColumn) -> pa.Array:
-    number = batch.schema.get_field_index(column.name)
-    return pa.nulls(len(batch), column.type) if number < 0 else read_as(batch.column(number), column.type)
 
 
 def _read_block(file: RowFile, block: int, names: list[str]) -> Iterator[pa.RecordBatch]:

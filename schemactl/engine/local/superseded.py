@@ -22,7 +22,8 @@ def write_superseded(places: RowPlaces, target: Path) -> bool:
     """Write which rows are superseded; return whether any is (``protocol.Engine.write_superseded``)."""
     rows = _read_places(places)
     columns = list(places.columns)
-    sort_keys = _sort_by_place(rows)
+    levels = [name for name in rows.column_names if name.startswith("index") and name != "indexes"]
+    sort_keys = [(name, _ASCENDING) for name in ("file", "line", *levels, "list")]
     if (sort := dedup_sort(places.table)) is not None:
         column, is_descending = sort
         rows, keys = _with_sort_column(rows, f"c{columns.index(column)}", is_descending)
@@ -53,11 +54,6 @@ def _read_places(places: RowPlaces) -> pa.Table:
         elements = [-1 if indexes is None or len(indexes) <= level else indexes[level] for indexes in lists.to_pylist()]
         rows = rows.append_column(f"index{level}", pa.array(elements, pa.int64()))
     return rows
-
-
-def _sort_by_place(rows: pa.Table) -> list[tuple[str, str]]:
-    levels = [name for name in rows.column_names if name.startswith("index") and name != "indexes"]
-    return [(name, _ASCENDING) for name in ("file", "line", *levels, "list")]
 
 
 def _with_sort_column(rows: pa.Table, name: str, is_descending: bool) -> tuple[pa.Table, list[tuple[str, str]]]:

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from schemactl.engine.local.workers import Task
 from schemactl.engine.parts import TaskParts
+from schemactl.grouping import group_by_size
 from schemactl.kernel.arrays import binary_array, string_array
 from schemactl.kernel.cells import CsvLayout
 from schemactl.kernel.files import read_pieces
@@ -84,16 +85,8 @@ class BatchTask:
 
 def batch_tasks(record_batches: Iterable[pa.RecordBatch], path: str) -> Iterator[BatchTask]:
     """Yield record batches of a file as tasks, some megabytes in each."""
-    group: list[pa.RecordBatch] = []
-    size = 0
-    for batch in record_batches:
-        group.append(batch)
-        size += batch.nbytes
-        if size >= _BATCH_TASK_BYTES:
-            yield BatchTask(tuple(group), path)
-            group, size = [], 0
-    if group:
-        yield BatchTask(tuple(group), path)
+    for group in group_by_size(record_batches, lambda batch: batch.nbytes, _BATCH_TASK_BYTES):
+        yield BatchTask(group, path)
 
 
 def document_batch(address: str, block: int, texts: Sequence[bytes]) -> pa.RecordBatch:

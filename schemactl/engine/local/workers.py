@@ -68,10 +68,6 @@ class Workers:
             call: the function's module, its name, and its keyword arguments.
             tasks: are taken as workers get free, so that few are held at once.
             done: is called with the size of each task that is done.
-
-        Raises:
-            EngineError: a worker ended.
-            Exception: the exception of the function.
         """
         pickled_call = pickle.dumps(call, pickle.HIGHEST_PROTOCOL)
         numbered, lock = enumerate(tasks), threading.Lock()

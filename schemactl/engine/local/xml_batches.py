@@ -55,11 +55,6 @@ class XmlTask:
             yield from batch_tasks(self.batches(), self.path)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield the records.
-
-        Raises:
-            UnreadableFileError: the file is broken.
-        """
         file = Input(self.part.file, "xml", self.part.encoding, full_address=self.part.path, record_tag=self.tag)
         try:
             with wrapped_errors(self.part):

@@ -56,9 +56,9 @@ def open_files(inputs: Sequence[Input], look_at: Callable[[str], FileContents]) 
     """
     files, durations = [], dict[str, list[str]]()
     for file in inputs:
-        whole = whole_file(file, Form.ROWS)
+        file_part = whole_file(file, Form.ROWS)
         try:
-            contents = look_at(whole.path)
+            contents = look_at(file_part.path)
             sizes = contents.block_sizes or {0: file.stored_size() or 0}
         except InputError as error:
             error.at = Location(file.path)
@@ -67,7 +67,7 @@ def open_files(inputs: Sequence[Input], look_at: Callable[[str], FileContents]) 
             raise unreadable_rows(file.path, error) from error
         for column in durations_in(contents.schema):
             durations.setdefault(column, []).append(file.path)
-        row_file = RowFile(whole.file, whole.path, file.path, contents.container, contents.row_counts, sizes)
+        row_file = RowFile(file_part.file, file_part.path, file.path, contents.container, contents.row_counts, sizes)
         files.append(OpenedFile(row_file, contents, source_columns(contents.schema)))
     warn_of_durations(durations)
     return files

@@ -17,13 +17,13 @@ from schemactl.kernel.files import PIECES, Form
 
 def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[Documents]:
     """Yield the elements of lists, and all other documents; workers read files unless only Spark can."""
-    direct, others = split_inputs(spark, inputs)
-    yield from read_files(spark, direct, Form.ELEMENTS)
-    if others:
-        for frame in read_whole(spark, others):
+    worker_inputs, spark_inputs = split_inputs(spark, inputs)
+    yield from read_files(spark, worker_inputs, Form.ELEMENTS)
+    if spark_inputs:
+        for frame in read_whole(spark, spark_inputs):
             contents = frame.select("file", F.col("content").cast("binary").alias("content"))
-            split = for_workers(spark, "schemactl.kernel.files", "split_contents", selection=others[0].selection)
+            split = for_workers(spark, "schemactl.kernel.files", "split_contents", selection=spark_inputs[0].selection)
             pieces = contents.mapInArrow(split, PIECES)
             cores = int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
             # A file is cut up by one task; its pieces are parsed by all.
-            yield Documents(pieces.repartition(cores) if len(others) < cores else pieces, is_for_workers=True)
+            yield Documents(pieces.repartition(cores) if len(spark_inputs) < cores else pieces, is_for_workers=True)

@@ -16,11 +16,11 @@ from schemactl.kernel.files import TEXTS, Form
 
 def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[Documents]:
     """Yield the lines as documents; workers read files unless only Spark can."""
-    direct, others = split_inputs(spark, inputs)
-    yield from read_files(spark, direct, Form.LINES)
-    if others:
-        selection = others[0].selection
-        for lines in read_lines(spark, others):
+    worker_inputs, spark_inputs = split_inputs(spark, inputs)
+    yield from read_files(spark, worker_inputs, Form.LINES)
+    if spark_inputs:
+        selection = spark_inputs[0].selection
+        for lines in read_lines(spark, spark_inputs):
             if selection is not None:
                 texts = lines.selectExpr("file", "block", "cast(text as binary) as text")
                 select = for_workers(spark, "schemactl.kernel.files", "select_texts", selection=selection)

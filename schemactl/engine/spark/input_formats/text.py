@@ -16,8 +16,8 @@ from schemactl.kernel.files import Form
 
 def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[Documents]:
     """Yield the lines as documents ``{"value": line}``."""
-    direct, others = split_inputs(spark, inputs)
-    yield from read_files(spark, direct, Form.TEXTS)
-    for frame in read_lines(spark, others):
+    worker_inputs, spark_inputs = split_inputs(spark, inputs)
+    yield from read_files(spark, worker_inputs, Form.TEXTS)
+    for frame in read_lines(spark, spark_inputs):
         value = F.to_json(F.struct(F.col("text").alias("value")))
         yield Documents(frame.select("file", "block", "id", value.alias("text")))
