@@ -120,8 +120,8 @@ def property_of(name: str, *, is_any_case: bool) -> Characters | None:
 
 
 def _general(name: str, *, is_any_case: bool) -> Characters | None:
-    others = {"all": ((0, _LAST),), "ASCII": ASCII["ASCII"], "L1": ((0, 255),)}
-    return others.get(name) or category("LC" if is_any_case and name in _GROUPS["LC"] else name)
+    other_sets = {"all": ((0, _LAST),), "ASCII": ASCII["ASCII"], "L1": ((0, 255),)}
+    return other_sets.get(name) or category("LC" if is_any_case and name in _GROUPS["LC"] else name)
 
 
 @cache

@@ -44,25 +44,21 @@ class Decimal:
 
 
 @dataclass(frozen=True, slots=True)
-class Double:
+class _Number:
     formatters: tuple[str, ...] | None = None
     decimal_separator: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Integer:
+class Double(_Number):
+    """A floating-point number of 64 bits."""
+
+
+class Integer(_Number):
     """A whole number of 32 bits."""
 
-    formatters: tuple[str, ...] | None = None
-    decimal_separator: str | None = None
 
-
-@dataclass(frozen=True, slots=True)
-class Long:
+class Long(_Number):
     """A whole number of 64 bits."""
-
-    formatters: tuple[str, ...] | None = None
-    decimal_separator: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,9 +63,9 @@ class NumberColumn:
             case Decimal(precision, scale):
                 number = _decimal_of(text) if is_plain else None if parsed is None else parsed.value
                 return None if number is None else _rounded(number, precision, scale)
-        whole = _whole_of(text) if is_plain else _whole_parsed(parsed)
+        integer = _whole_of(text) if is_plain else _whole_parsed(parsed)
         bound = 2**31 if isinstance(self._of, Integer) else 2**63
-        return whole if whole is not None and -bound <= whole < bound else None
+        return integer if integer is not None and -bound <= integer < bound else None
 
 
 def to_american(texts: pa.Array, decimal_separator: str) -> pa.Array:

@@ -113,11 +113,11 @@ class _Translator:
         if look_around := self._match(r"\?(?:[=!>]|<[=!])"):
             self._position = look_around.end()
             return look_around[0]
-        named = self._match(r"\?<([a-zA-Z][a-zA-Z0-9]*)>")
-        if named is None:
+        group_name = self._match(r"\?<([a-zA-Z][a-zA-Z0-9]*)>")
+        if group_name is None:
             raise self._unknown(f"({self._regex[self._position : self._position + 2]}")
-        self._position = named.end()
-        return f"?P<{named[1]}>"
+        self._position = group_name.end()
+        return f"?P<{group_name[1]}>"
 
     def _escape(self) -> str:
         """Return the translation of an escape outside of classes."""
@@ -134,9 +134,9 @@ class _Translator:
             if self._regex.startswith("{", self._position):
                 raise self._unknown(f"\\{letter}{{")
             return anchors.get(letter) or _boundary(is_negated=letter == "B")
-        if letter == "k" and (named := self._match(r"\\k<(\w+)>")):
-            self._position = named.end()
-            return f"(?i:(?P={named[1]}))" if "i" in self._flags else f"(?P={named[1]})"
+        if letter == "k" and (reference := self._match(r"\\k<(\w+)>")):
+            self._position = reference.end()
+            return f"(?i:(?P={reference[1]}))" if "i" in self._flags else f"(?P={reference[1]})"
         escaped = self._escaped_class()
         return written(escaped) if escaped is not None else self._literal(self._escaped_letter())
 

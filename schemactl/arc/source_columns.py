@@ -31,8 +31,8 @@ def match_columns(fields: Sequence[Field], cells: Mapping[str, str]) -> list[str
     extra = [name for name in cells if name not in names]
     differences = [f"the source does not have {backquoted(missing)}"] if missing else []
     differences += [f"the typing has no field for {backquoted(extra)}"] if extra else []
-    again = "change the typing, or draft it again: `schemactl typing draft SOURCE --name NAME --apply`"
-    hint = (did_you_mean(missing[0], extra) or again) if missing else f"add a field for it, or {again}"
+    redraft_hint = "change the typing, or draft it again: `schemactl typing draft SOURCE --name NAME --apply`"
+    hint = (did_you_mean(missing[0], extra) or redraft_hint) if missing else f"add a field for it, or {redraft_hint}"
     counts = f"the typing has {len(names)} fields and the data {len(cells)} columns"
     raise InputError(f"{counts}: {'; '.join(differences)}", hint=hint)
 

@@ -195,13 +195,13 @@ def _checked(texts: pa.Array, of: String, regex: re.Pattern[str] | None) -> Type
     if of.min_length is not None or of.max_length is not None:
         # Java counts a character beyond 16 bits as two.
         lengths = pc.add(pc.utf8_length(texts), pc.count_substring_regex(texts, pattern=r"[\x{10000}-\x{10FFFF}]"))
-        shown = lengths.cast(pa.string())
+        length_texts = lengths.cast(pa.string())
         for limit, is_beyond, words in (
             (of.min_length, pc.less, "less than minLength"),
             (of.max_length, pc.greater, "greater than maxLength"),
         ):
             if limit is not None:
-                parts = ("String '", texts, "' (", shown, f" characters) is {words} ({limit}).")
+                parts = ("String '", texts, "' (", length_texts, f" characters) is {words} ({limit}).")
                 messages.append(_messages(is_beyond(lengths, limit), *parts))
     if regex is not None:
         is_wrong = convert_distinct(texts, lambda text: regex.fullmatch(text) is None, pa.bool_())

@@ -415,8 +415,8 @@ class _Attributes:
                 return self._object(node, f"{name}.")
             case Sequence(items=items):
                 if fault := _list_fault(items):
-                    shown = name + "}" if "nested" in fault else name
-                    self.fault(name, f"Metadata attribute '{shown}' cannot contain {fault}")
+                    attribute_text = name + "}" if "nested" in fault else name
+                    self.fault(name, f"Metadata attribute '{attribute_text}' cannot contain {fault}")
                 return [self._value(item, name) for item in items if not isinstance(item, Sequence)]
             case Scalar(value=WrittenNumber() as number):
                 return int(number) if number.is_integer() else float(number)

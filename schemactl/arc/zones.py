@@ -113,8 +113,8 @@ _NOT_IN_JAVA: Final = frozenset(("EST", "MST", "HST", "ROC", "Factory", "localti
 @cache
 def region_ids() -> frozenset[str]:
     """Return the names of regions that Java knows."""
-    named = (name for name in available_timezones() if not name.startswith(("posix/", "right/")))
-    return frozenset(named) - _NOT_IN_JAVA
+    current_names = (name for name in available_timezones() if not name.startswith(("posix/", "right/")))
+    return frozenset(current_names) - _NOT_IN_JAVA
 
 
 @cache

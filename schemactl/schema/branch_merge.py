@@ -421,7 +421,7 @@ def _used_tables(base: Schema, side: Schema) -> set[str]:
     used: set[str] = set()
     for table in side.tables.values():
         earlier = base.tables.get(table.name)
-        if earlier is None or not _is_same_table(earlier, table):
+        if earlier is None or not is_same(earlier.to_dict(), table.to_dict()):
             used |= {table.name, *ancestors(side, table.name)}
             used |= _referenced_tables(table) - (_referenced_tables(earlier) if earlier else set())
     return used
@@ -441,11 +441,6 @@ def _orphans(trios: Sequence[_Trio[Table]], ours: Schema, theirs: Schema) -> dic
                 needed = (*ancestors(side, table.name), *sorted(_referenced_tables(table)))
                 orphans[index] = next((name for name in needed if name in dropped), "")
     return {index: name for index, name in orphans.items() if name}
-
-
-def _is_same_table(before: Table, after: Table) -> bool:
-    properties = [{name: column.properties for name, column in table.columns.items()} for table in (before, after)]
-    return is_same(before.properties, after.properties) and is_same(*properties)
 
 
 def _referenced_tables(table: Table) -> set[str]:

@@ -129,11 +129,7 @@ class Editor:
     unmapped: list[tuple[str, str]] = field(default_factory=list)
 
     def apply(self, edits: Edits) -> None:
-        """Apply all edits but descriptions, which may be about new names (`describe`).
-
-        Raises:
-            InputError: a name is unknown, taken, or dlt's own, or two edits contradict each other.
-        """
+        """Apply all edits but descriptions, which may be about new names (`describe`)."""
         renames = [(self.find(old), new) for old, new in edits.renames]
         drops = [self.find_column(name) for name in edits.drops]
         folds = [self.find_column(name) for name in edits.folds]
@@ -185,11 +181,7 @@ class Editor:
         return naming_of(self.schema)
 
     def find(self, name: str) -> Target:
-        """Return the table or column of a name.
-
-        Raises:
-            InputError: the name is unknown (the hint suggests a similar name), or both a table and a column have it.
-        """
+        """Return the table or column of a name."""
         table = self.table_named(name)
         column_table = self._column_named(name)
         if table is not None and column_table is not None and "." not in name:
@@ -249,17 +241,13 @@ class Editor:
     def similar_table(self, name: str) -> str:
         """Return the table that the user means by a new name, or the name itself."""
         near = None if self.table_named(name) else misspelled_name(name, self._shown_tables())
-        if near is None or self.agree is None:
-            return name
-        return near if self.agree(f"there is no table `{name}`: use `{near}`") else name
+        return near if near and self._is_meant(f"there is no table `{name}`: use `{near}`") else name
 
     def similar_column(self, table: str, name: str) -> str:
         """Return the column of a table that the user means by a new name, or the name itself."""
         columns = self._columns(table)
         near = None if name in columns else misspelled_name(name, columns)
-        if near is None or self.agree is None:
-            return name
-        return near if self.agree(f"there is no column `{name}` in `{table}`: use `{near}`") else name
+        return near if near and self._is_meant(f"there is no column `{name}` in `{table}`: use `{near}`") else name
 
     def _is_meant(self, question: str) -> bool:
         return self.agree is not None and self.agree(question)

@@ -102,20 +102,22 @@ def _in_words_of(old: Column | None, new: Column) -> Column:
 
 def leave_out(judgment: Judgment, before: Schema, unfilled: Set[tuple[str, str | None]]) -> Judgment:
     """Return a judgment without columns, or whole tables (column None), as they were before."""
-    whole = {name for name, column in unfilled if column is None}
+    omitted_tables = {name for name, column in unfilled if column is None}
     columns = {name: {column for of, column in unfilled if of == name} for name, _ in unfilled}
-    return replace(judgment, schema=_as_before(before, judgment.schema, whole, columns))
+    return replace(judgment, schema=_as_before(before, judgment.schema, omitted_tables, columns))
 
 
-def _as_before(before: Schema, after: Schema, whole: set[str], columns: Mapping[str, set[str | None]]) -> Schema:
-    """Return ``after`` with the tables of ``whole``, and some columns of other tables, as they are in ``before``."""
+def _as_before(
+    before: Schema, after: Schema, omitted_tables: set[str], columns: Mapping[str, set[str | None]]
+) -> Schema:
+    """Return ``after`` with ``omitted_tables``, and some columns of other tables, as they are in ``before``."""
     tables: dict[str, Table] = {}
     for name, table in after.tables.items():
-        if name not in whole:
+        if name not in omitted_tables:
             tables[name] = _without_columns(before.tables.get(name), table, columns.get(name, set()))
         elif name in before.tables:
             tables[name] = before.tables[name]
-    normalizers = _without_propagation(before.normalizers, after.normalizers, whole)
+    normalizers = _without_propagation(before.normalizers, after.normalizers, omitted_tables)
     return replace(after, tables=tables, normalizers=normalizers)
 
 
@@ -203,8 +205,8 @@ def _changed_type(old: Column, new: Column) -> tuple[str, ...]:
 def _in_words(column: Column, properties: tuple[str, ...]) -> str:
     words = {key: column.properties.get(key) for key in properties}
     data_type = words.pop("data_type", None)
-    others = [f"{key}: {'unset' if value is None else json.dumps(value)}" for key, value in words.items()]
-    return ", ".join([str(data_type), *others] if data_type else others)
+    sizes = [f"{key}: {'unset' if value is None else json.dumps(value)}" for key, value in words.items()]
+    return ", ".join([str(data_type), *sizes] if data_type else sizes)
 
 
 def base_of(variant: Column, table: Table, naming: Naming) -> Column | None:

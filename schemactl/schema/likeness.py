@@ -123,8 +123,8 @@ def name_likeness(before: str, after: str) -> float:
     only_old, only_new = old.words.keys() - new.words.keys(), new.words.keys() - old.words.keys()
     is_misspelled = _is_one_misspelling(old, new, only_old, only_new)
     if not is_misspelled:
-        further = only_old - _EMPTY_WORDS, only_new - _EMPTY_WORDS
-        if all(further) or any(len(word) > 1 for words in further for word in words):
+        extra_words = only_old - _EMPTY_WORDS, only_new - _EMPTY_WORDS
+        if all(extra_words) or any(len(word) > 1 for words in extra_words for word in words):
             return 0.0
     common = old.words.keys() & new.words.keys()
     alike = len(common) + is_misspelled
@@ -140,12 +140,12 @@ def are_siblings(before: str, after: str) -> bool:
     if all(numbers) and numbers[0] != numbers[1]:
         return True
     old, new = _name(before), _name(after)
-    further = tuple(
+    extra_words = tuple(
         {word for word in words if not word.isdigit()}
         for words in (old.words.keys() - new.words.keys(), new.words.keys() - old.words.keys())
     )
     has_common = any(not word.isdigit() for word in old.words.keys() & new.words.keys())
-    return has_common and all(further) and not _is_one_misspelling(old, new, *further)
+    return has_common and all(extra_words) and not _is_one_misspelling(old, new, *extra_words)
 
 
 def is_misspelling(before: str, after: str) -> bool:
@@ -175,9 +175,9 @@ def misspelled_name(name: str, known_names: Iterable[str]) -> str | None:
     """Return the known name that the user may have meant: one word, however short, differs by one slip."""
     words = _words_in(name)
     for other in known_names:
-        others = _words_in(other)
-        pairs = [pair for pair in zip(words, others, strict=False) if pair[0] != pair[1]]
-        if len(words) == len(others) and len(pairs) == 1:
+        other_words = _words_in(other)
+        pairs = [pair for pair in zip(words, other_words, strict=False) if pair[0] != pair[1]]
+        if len(words) == len(other_words) and len(pairs) == 1:
             shorter, longer = sorted(pairs[0], key=len)
             slip = None if longer.isdecimal() else _slip(shorter, longer)
             if slip is not None and len(longer) >= _SHORTEST_TYPED[slip]:

@@ -74,9 +74,6 @@ def parse_selection(path: str, keep: Iterable[str] = ()) -> RecordSelection:
         path: the path of the records, ``data`` or ``$.data.items[*]``; ``$`` for whole documents.
         keep: keys outside the records, ``page`` or ``meta.page``, possibly with a new name: ``number=page``.
 
-    Raises:
-        InputError: the path contains more than keys and ``[*]``, or two keys have one name.
-
     >>> parse_selection("data.items[*]").text
     'data.items'
     """
@@ -107,11 +104,7 @@ def split_keys(options: Sequence[str]) -> list[str]:
 
 
 def stored_selection(settings: Properties) -> RecordSelection | None:
-    """Return the selection that a schema remembers; None without one.
-
-    Raises:
-        InputError: the setting is malformed.
-    """
+    """Return the selection that a schema remembers; None without one."""
     stored = settings.get(SETTING)
     if stored is None:
         return None
@@ -125,8 +118,8 @@ def stored_selection(settings: Properties) -> RecordSelection | None:
 
 def with_selection(settings: Properties, selection: RecordSelection) -> dict[str, Any]:
     """Return settings that remember a selection; a selection of whole documents is left out."""
-    others = {key: value for key, value in settings.items() if key != SETTING}
-    return others if selection.is_whole else {**others, SETTING: selection.stored()}
+    remaining = {key: value for key, value in settings.items() if key != SETTING}
+    return remaining if selection.is_whole else {**remaining, SETTING: selection.stored()}
 
 
 def _parse_records_path(text: str) -> Path:

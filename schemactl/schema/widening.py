@@ -120,8 +120,8 @@ def _decimals(first: FullType, second: FullType) -> tuple[FullType, ...]:
     assert first.precision is not None
     assert second.precision is not None
     scale = max(first.scale or 0, second.scale or 0)
-    whole = max(first.integer_digits or 0, second.integer_digits or 0)
-    return (FullType(second.data_type, min(whole + scale, MAX_DIGITS), scale),)
+    integer_digits = max(first.integer_digits or 0, second.integer_digits or 0)
+    return (FullType(second.data_type, min(integer_digits + scale, MAX_DIGITS), scale),)
 
 
 def _wei(first: FullType, second: FullType) -> tuple[FullType, ...]:

@@ -128,8 +128,10 @@ class _Parser(Reader):
             return Scalar(start, WORDS[text])
         number = _NUMBER.fullmatch(text)
         if number is None:
-            shown = text if len(text) <= 40 else text[:39] + "…"
-            raise self.source.refuse(f"this is not JSON: `{shown}` is not a value", start, "put text in double quotes")
+            beginning = text if len(text) <= 40 else text[:39] + "…"
+            raise self.source.refuse(
+                f"this is not JSON: `{beginning}` is not a value", start, "put text in double quotes"
+            )
         try:
             return Scalar(start, float(text) if any(number.groups()) else int(text))
         except ValueError as error:

@@ -213,9 +213,9 @@ class _Builder:
             return scalar_value(kind, event.value)
         except ValueError as error:
             hint = "put it in quotes if it is text"
-            shown = event.value if len(event.value) <= 40 else event.value[:39] + "…"
+            beginning = event.value if len(event.value) <= 40 else event.value[:39] + "…"
             raise self.source.refuse(
-                f"`{shown}` is not a valid {kind.value} value", event.start_mark.index, hint
+                f"`{beginning}` is not a valid {kind.value} value", event.start_mark.index, hint
             ) from error
 
     def _unknown_tag(self, event: Any) -> Exception:
