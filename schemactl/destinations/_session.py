@@ -51,6 +51,7 @@ class Session(ABC):
         casts_to_columns: whether CAST takes the types that columns have.
         has_merge_statement: whether it has MERGE INTO.
         makes_unique: whether dlt makes ``unique`` a constraint in it.
+        has_short_floats: whether ``FLOAT`` or ``REAL`` has 4 bytes.
         takes_moments_as_texts: whether a column of timestamps stores texts in UTC, or compares with them.
         tie: the order of new rows ``n`` with equal keys, so that partitions do not change which row comes.
         temporary_end: the end of the definition of a temporary table.
@@ -66,6 +67,7 @@ class Session(ABC):
     casts_to_columns: ClassVar[bool] = True
     has_merge_statement: ClassVar[bool] = True
     makes_unique: ClassVar[bool] = False
+    has_short_floats: ClassVar[bool] = True
     takes_moments_as_texts: ClassVar[bool] = False
     tie: ClassVar[str] = "CAST(n AS VARCHAR)"
     temporary_end: ClassVar[str] = ""

@@ -27,6 +27,7 @@ from schemactl.destinations._session import Relation, Session, create_table, ddl
 from schemactl.destinations._sql_bookkeeping import Bookkeeping, find_dataset, write_bookkeeping
 from schemactl.destinations._structure import Clash, cut
 from schemactl.destinations._table_rows import session_rows
+from schemactl.destinations._types import is_short_float
 from schemactl.errors import DestinationError, InputError, Problem, backquoted
 from schemactl.normalization.package import Among, LoadPackage, StagedTable
 from schemactl.progress import Progress
@@ -47,11 +48,13 @@ class ReadyTable:
         name: its full name, quoted.
         types: of its columns, as the database writes them.
         unlike: names of columns whose stored type differs from dlt's.
+        short_floats: names of columns that store doubles in 4 bytes; inserts round doubles.
     """
 
     name: str
     types: Mapping[str, str]
     unlike: tuple[str, ...] = ()
+    short_floats: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +223,7 @@ class SqlLoad(Load[None]):
         session, table = self.session, staged.table
         self.report(table.name)
         target = self.targets[table.name]
+        check_short_floats(staged, target)
         fitted = self._make_temporary(staged) if target.unlike else None
         columns = ", ".join(quote(name) for name in table.columns)
         with session.wrap_errors(f"load table `{table.name}`"):
@@ -264,6 +268,7 @@ class SqlLoad(Load[None]):
     def _make_temporary(self, staged: StagedTable, *, is_counted: bool = True) -> str:
         """Copy the rows of a package's table into a temporary table, in the types of their target; return its name."""
         session, stage = self.session, f"_schemactl_stage_{next(self.numbers)}"
+        check_short_floats(staged, self.targets[staged.table.name])
         with session.wrap_errors(f"read the rows of table `{staged.table.name}`"):
             session.stage(stage, staged)
             count = session.query(f"SELECT count(*) FROM {quote(stage)}")[0][0] if is_counted else staged.rows
@@ -421,10 +426,8 @@ def _make_table(session: Session, dataset: str, table: Table, relation: Relation
             session.execute(create_table(session, dataset, whole))
             for statement in sql.comments(sql.place(dataset, table.name), description_of(table), columns):
                 session.execute(statement)
-        return ReadyTable(
-            qualify(dataset, table.name),
-            {typed_column.name: session.column_type(typed_column) for typed_column in columns},
-        )
+        types = {typed_column.name: session.column_type(typed_column) for typed_column in columns}
+        return ReadyTable(qualify(dataset, table.name), types, short_floats=_short_floats(session, columns, types))
     stored_types = {session.names.fold(name): kind for name, kind in relation.columns.items()}
     missing = [column for column in columns if session.names.fold(column.name) not in stored_types]
     name = qualify(dataset, relation.name)
@@ -440,10 +443,44 @@ def _make_table(session: Session, dataset: str, table: Table, relation: Relation
         typed_column.name: stored_types.get(session.names.fold(typed_column.name)) or session.column_type(typed_column)
         for typed_column in columns
     }
+    short_floats = _short_floats(session, columns, types)
     unlike = tuple(
-        typed_column.name for typed_column in columns if types[typed_column.name] != session.column_type(typed_column)
+        column.name
+        for column in columns
+        if types[column.name] != session.column_type(column) and column.name not in short_floats
     )
-    return ReadyTable(name, types, unlike)
+    return ReadyTable(name, types, unlike, short_floats)
+
+
+def _short_floats(session: Session, columns: Iterable[Column], types: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the names of columns of doubles that the database stores in 4 bytes."""
+    doubles = (column.name for column in columns if column.data_type is DataType.DOUBLE)
+    return tuple(name for name in doubles if session.has_short_floats and is_short_float(types[name]))
+
+
+def check_short_floats(staged: StagedTable, target: ReadyTable) -> None:
+    """Raise ``DestinationError`` if a column that stores doubles in 4 bytes would round a value."""
+    if not target.short_floats:
+        return
+    import pyarrow.compute
+    import pyarrow.parquet
+
+    for name in target.short_floats:
+        rounded_count = 0
+        for file in staged.files:
+            doubles = pyarrow.parquet.read_table(file, columns=[name]).column(name)
+            short = doubles.cast("float", safe=False).cast("double")
+            is_rounded = pyarrow.compute.and_(
+                pyarrow.compute.not_equal(doubles, short), pyarrow.compute.invert(pyarrow.compute.is_nan(doubles))
+            )
+            rounded_count += pyarrow.compute.sum(is_rounded).as_py() or 0
+        if rounded_count:
+            location = f"column `{name}` of table `{staged.table.name}`"
+            fault = "1 value does not fit" if rounded_count == 1 else f"{rounded_count:,} values do not fit"
+            hint = "change the column to a double of 8 bytes in the database, or give it another type: "
+            hint += f"`schemactl edit --column {staged.table.name}.{name}:TYPE`"
+            message = f"{fault} into {location}: `{target.types[name]}` has 4 bytes, and rounds them"
+            raise DestinationError(message, hint=hint)
 
 
 def _grow(session: Session, name: str, table: Table, types: Mapping[str, str]) -> dict[str, str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from schemactl.destinations._bookkeeping import rows_of
 from schemactl.destinations._session import Session
+from schemactl.destinations._types import is_short_float
 from schemactl.normalization.package import Among
 from schemactl.schema.quoting import literal, qualify, quote
 from schemactl.schema.types import DataType, Table
@@ -55,6 +56,8 @@ def session_rows(session: Session, dataset: str, table: Table, among: Among | No
                     selected.append("NULL")
                 case DataType.TIMESTAMP:  # as a number: DuckDB needs pytz for timestamps with a time zone
                     selected.append(session.moment_of(quote(name)))
+                case DataType.DOUBLE if session.has_short_floats and is_short_float(relation.columns[name]):
+                    selected.append(f"{quote(name)} * 1e0")  # drivers read fewer digits than the float has
                 case DataType.JSON:
                     selected.append(session.text_of(quote(name)))
                 case _:

@@ -54,6 +54,22 @@ def integer(bits: int) -> Properties:
     return {"data_type": "bigint"} if bits == 64 else {"data_type": "bigint", "precision": bits}
 
 
+FLOAT_BITS: Final = 24
+"""Bits of the digits of a 4-byte float; a double has 53."""
+
+
+def is_short_float(written: str) -> bool:
+    """Return whether a type, as the catalog of DuckDB, PostgreSQL or MySQL writes it, stores numbers in 4 bytes.
+
+    SQLite stores doubles whatever the name of the type.
+
+    >>> is_short_float("FLOAT"), is_short_float("real"), is_short_float("float unsigned"), is_short_float("double")
+    (True, True, True, False)
+    """
+    parsed = parse_type(written)
+    return parsed is not None and parsed.name.split()[0] in ("FLOAT", "REAL")
+
+
 def sizes_of(written: str) -> tuple[int, int]:
     """Return precision and scale of a decimal type, whose text contains both."""
     parsed = parse_type(written)

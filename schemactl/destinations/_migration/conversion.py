@@ -10,6 +10,8 @@ as their source most likely wrote them.
 from __future__ import annotations
 
 import json
+import math
+import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
@@ -17,7 +19,7 @@ from decimal import Context, Decimal
 from functools import lru_cache
 from typing import Any, Final, TypeVar
 
-from schemactl.destinations._types import sizes_of
+from schemactl.destinations._types import FLOAT_BITS, is_short_float, sizes_of
 from schemactl.migration.statements import Retype
 from schemactl.schema.coercion import can_coerce, coerce
 from schemactl.schema.quoting import literal
@@ -271,6 +273,8 @@ def write_retype(retype: Retype, type_of: ColumnType | None = None) -> str:
     ]
     if type_of is not None and retype.after.data_type in _DECIMALS:
         sides[1]["precision"], sides[1]["scale"] = sizes_of(type_of(retype.after))
+    if type_of is not None and stores_short_floats(retype.after, type_of):
+        sides[1]["precision"] = FLOAT_BITS
     return json.dumps([*sides, retype.counts_seconds, retype.is_strict])
 
 
@@ -279,6 +283,11 @@ def read_retype(written: str) -> Retype:
     """Return the retype that ``write_retype`` has written."""
     before, after, counts_seconds, is_strict = json.loads(written)
     return Retype(Column("", before), Column("", after), counts_seconds, is_strict)
+
+
+def stores_short_floats(column: Column, type_of: ColumnType) -> bool:
+    """Return whether a column of doubles stores them in 4 bytes, which hold integers up to 2^24 only."""
+    return column.data_type is DataType.DOUBLE and is_short_float(type_of(column))
 
 
 def has_spellings(retype: Retype) -> bool:
@@ -360,7 +369,7 @@ def _written(value: Any, column: Column) -> str:
         case str():
             return _in_length(value, column)
         case _:
-            return str(value)
+            return str(_in_float(value, column))
 
 
 def _in_length(value: L, column: Column) -> L:
@@ -374,6 +383,14 @@ def _in_bits(number: int, column: Column) -> int:
     bits = bits_of(column)
     if not -(2 ** (bits - 1)) <= number < 2 ** (bits - 1):
         raise ValueError(f"more than {bits} bits")
+    return number
+
+
+def _in_float(number: float, column: Column) -> float:
+    if column.properties.get("precision") == FLOAT_BITS and math.isfinite(number):
+        (short,) = struct.unpack("f", struct.pack("f", number))  # overflows past the largest 4-byte float
+        if short != number:
+            raise ValueError(f"more than {FLOAT_BITS} bits")
     return number
 
 

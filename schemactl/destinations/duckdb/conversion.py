@@ -24,6 +24,7 @@ from schemactl.destinations._migration.conversion import (
     plain_decimal,
     shared_cast,
     shared_text,
+    stores_short_floats,
     write_retype,
 )
 from schemactl.destinations._types import sizes_of
@@ -86,6 +87,8 @@ def convert(retype: Retype, value: str) -> Converted:
         is_sure, cast = _cast_other(retype, value, kind)
         return Converted(is_sure, cast, f"CAST(NULL AS {kind})", raised_error)
     is_sure, cast = _cast_text(retype, value, kind) if before.data_type is DataType.TEXT else _cast(retype, value, kind)
+    if stores_short_floats(after, type_of):
+        is_sure = FALSE  # the cast rounds
     text = f"{COERCED}({_as_text(value, before)}, {literal(write_retype(retype, type_of))})"
     match after.data_type:
         case DataType.TEXT:

@@ -54,6 +54,8 @@ def as_text(value: str, column: Column) -> str:
             return value
         case DataType.BOOL:
             return f"CASE WHEN {value} THEN 'true' ELSE 'false' END"
+        case DataType.DOUBLE:  # a FLOAT is written with six digits
+            return f"CAST({value} * 1e0 AS CHAR)"
         case DataType.BINARY:
             return f"HEX({value})"
         case DataType.TIMESTAMP:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from schemactl.destinations._address import ServerAddress, parse_server_address, without_password
 from schemactl.destinations._catalogue import driver
 from schemactl.destinations._session import BATCH_ROWS, Session
+from schemactl.destinations._types import is_short_float
 from schemactl.destinations.mysql.types import NAMES, column_type, kind_of, own_type, without_width
 from schemactl.errors import DestinationError, InputError, LockNotAvailable
 from schemactl.examples import shown_error
@@ -192,6 +193,8 @@ def json_columns(session: MySqlSession, dataset: str) -> frozenset[tuple[str, st
 def _as_made(written: str) -> str:
     """Return a type of the catalog as this destination writes it: the same type has several spellings there."""
     kind = kind_of(written)
+    if is_short_float(written):
+        return written
     return column_type(Column("", kind)) if "data_type" in kind else without_width(own_type(written) or written)
 
 

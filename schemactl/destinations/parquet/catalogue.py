@@ -147,8 +147,16 @@ def _kind(of: pyarrow.DataType) -> Properties:
     return (None if is_foreign else scalar_properties(of)) or unknown(str(plain_type(of)))
 
 
-# Footers have structs and lists that no schema declares, as Arrow writes them.
-settle: Final = types_of_files("Parquet", lambda written: "<" in written or is_arrow_name(written)).settle
+def _is_native(written: str) -> bool:
+    """Return whether a text is a type of footers that dlt lacks, also of structs and lists as Arrow writes them."""
+    import pyarrow
+
+    if "<" in written:
+        return True
+    return is_arrow_name(written) and DATABASE_TYPE in _kind(pyarrow.type_for_alias(written))
+
+
+settle: Final = types_of_files("Parquet", _is_native).settle
 
 
 @keeps_unknown_types

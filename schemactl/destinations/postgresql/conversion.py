@@ -28,6 +28,7 @@ from schemactl.destinations._migration.conversion import (
     plain_decimal,
     shared_cast,
     shared_text,
+    stores_short_floats,
 )
 from schemactl.destinations._types import sizes_of
 from schemactl.destinations.postgresql.types import column_type, has_texts
@@ -132,6 +133,8 @@ def own_cast(retype: Retype, value: str) -> OwnCast:
     kind = type_of(retype.after)
     if before is None or after is None:
         return _cast_other(retype, value, kind)
+    if stores_short_floats(retype.after, type_of):
+        return OwnCast(FALSE, f"CAST({value} AS {kind})")  # it rounds
     cast = _cast_text(retype, value, kind) if before is DataType.TEXT else OwnCast(*_cast(retype, value, kind))
     return cast if after is not DataType.TEXT else replace(cast, cast=f"CAST({cast.cast} AS {kind})")
 

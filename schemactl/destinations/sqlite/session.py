@@ -48,6 +48,7 @@ class SqliteDatabase(Session):
     dialect = "sqlite"
     names = NAMES
     has_merge_statement = False
+    has_short_floats = False
     takes_moments_as_texts = True
     tie = "n.rowid"
 
