@@ -1,6 +1,6 @@
 """Times loads that widen a stored column beside loads that widen none, and the database's own ALTER TABLE.
 
-    uv run --group dev python benchmarks/promote.py --rows 10000000
+    uv run --group dev python benchmarks/promote.py --rows 10000000 --database sqlite
 
 Each table has an `id` and a bigint `score`. ``load`` is a load of one row into it under the contract
 ``data_type=promote`` that widens nothing, ``ALTER`` the database's own change of the column to double, and ``promote``
@@ -14,31 +14,63 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import sqlite3
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl
 
 ROOT = Path(__file__).parents[1]
 DATASET = "shop"
 
+SQLITE_COLUMNS = "(id integer, score {type}, _dlt_load_id text not null, _dlt_id text not null)"
 FILL = "insert into shop.orders (id, score, _dlt_load_id, _dlt_id) {query}"
 NUMBERS = {
     "duckdb": "select i, i % 1000, '0', i::varchar from range({rows}) as numbers(i)",
     "postgresql": "select i, i % 1000, '0', i::text from generate_series(1, {rows}) as numbers(i)",
-}
-
-COPIES = {
-    "duckdb": ("create table shop.copied as select * from shop.orders",),
-    # An ALTER builds the unique index that dlt makes there again.
-    "postgresql": (
-        "create table shop.copied (like shop.orders including all)",
-        "insert into shop.copied select * from shop.orders",
+    "mariadb": "select seq, seq % 1000, '0', seq from seq_1_to_{rows}",
+    "sqlite": (
+        "with recursive numbers(i) as (select 1 union all select i + 1 from numbers where i < {rows}) "
+        "select i, i % 1000, '0', cast(i as text) from numbers"
     ),
 }
+
+ALTERS = {
+    "duckdb": (
+        ("create table shop.copied as select * from shop.orders",),
+        ("alter table shop.copied alter column score set data type double precision",),
+    ),
+    # An ALTER builds the unique index that dlt makes there again.
+    "postgresql": (
+        (
+            "create table shop.copied (like shop.orders including all)",
+            "insert into shop.copied select * from shop.orders",
+        ),
+        ("alter table shop.copied alter column score set data type double precision",),
+    ),
+    "mariadb": (
+        ("create table shop.copied like shop.orders", "insert into shop.copied select * from shop.orders"),
+        ("alter table shop.copied modify column score double",),
+    ),
+    # SQLite has no ALTER for types: its documentation says to copy the table.
+    "sqlite": (
+        (
+            f"create table shop.copied {SQLITE_COLUMNS.format(type='integer')}",
+            "insert into shop.copied select * from shop.orders",
+        ),
+        (
+            f"create table shop.altered {SQLITE_COLUMNS.format(type='real')}",
+            "insert into shop.altered select id, cast(score as real), _dlt_load_id, _dlt_id from shop.copied",
+            "drop table shop.copied",
+            "alter table shop.altered rename to copied",
+        ),
+    ),
+}
+"""The statements that copy the filled table, and those that change the type of the column in the copy."""
 
 
 def main() -> None:
@@ -49,7 +81,7 @@ def main() -> None:
         with (
             tempfile.TemporaryDirectory(prefix="schemactl-benchmark-") as name,
             _inside(Path(name)),
-            _duckdb() if kind == "duckdb" else _postgresql() as (address, run),
+            DATABASES[kind]() as (address, run),
         ):
             plain, load, alter, promote = compare(kind, address, run, arguments.rows)
         seconds = "".join(f"{value:>12.2f}" for value in (plain, load, alter, promote))
@@ -62,10 +94,12 @@ def compare(kind: str, address: str, run: Callable[[str], Any], rows: int) -> tu
     run(FILL.format(query=NUMBERS[kind].format(rows=rows)))
     plain = min(_load(address, number) for number in (2, 3))
     load = min(_load(address, number, "--contract", "data_type=promote") for number in (4, 5))
-    for statement in COPIES[kind]:
+    copy, change = ALTERS[kind]
+    for statement in copy:
         run(statement)
     started = time.perf_counter()
-    run("alter table shop.copied alter column score set data type double precision")
+    for statement in change:
+        run(statement)
     alter = time.perf_counter() - started
     run("drop table shop.copied")
     promote = _load(address, 1.5, "--contract", "data_type=promote", "--promote-max-rows", str(10 * rows))
@@ -112,6 +146,38 @@ def _postgresql() -> Iterator[tuple[str, Callable[[str], Any]]]:
 
 
 @contextmanager
+def _mariadb() -> Iterator[tuple[str, Callable[[str], Any]]]:
+    sys.path.insert(0, str(ROOT / "tests"))
+    import mysql_server
+    import pymysql
+
+    with mysql_server.running() as url:
+        socket = dict(parse_qsl(url.partition("?")[2]))["unix_socket"]
+
+        def run(statement: str) -> None:
+            with (
+                pymysql.connect(
+                    user="loader", password=mysql_server.PASSWORD, unix_socket=socket, autocommit=True
+                ) as connection,
+                connection.cursor() as cursor,
+            ):
+                cursor.execute("use shop")  # sequences need a database
+                cursor.execute(statement)
+
+        yield f"{url}&dataset=shop", run
+
+
+@contextmanager
+def _sqlite() -> Iterator[tuple[str, Callable[[str], Any]]]:
+    def run(statement: str) -> None:
+        with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+            connection.execute("attach 'made.sqlite' as shop")
+            connection.execute(statement)
+
+    yield "sqlite:///made.sqlite?dataset=main", run
+
+
+@contextmanager
 def _inside(folder: Path) -> Iterator[None]:
     before = Path.cwd()
     os.chdir(folder)
@@ -119,6 +185,9 @@ def _inside(folder: Path) -> Iterator[None]:
         yield
     finally:
         os.chdir(before)
+
+
+DATABASES = {"duckdb": _duckdb, "postgresql": _postgresql, "mariadb": _mariadb, "sqlite": _sqlite}
 
 
 def _parse_arguments() -> argparse.Namespace:

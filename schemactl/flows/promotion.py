@@ -154,9 +154,9 @@ class StoredColumns:
         is_replaced = schema.tables[root_of(schema, table)].properties.get("write_disposition") == "replace"
         if is_replaced and not self.widens_ahead:
             return StoredValues()  # the load removes them before it widens the column
-        rows = self._row_count(state.session, steps[0].table_name)
-        self._check_rows(plan, schema, rows)
         counts = count_unfit(state.session, plan, 0)
+        rows = self._row_count(state.session, steps[0].table_name)  # which the session may have counted as well
+        self._check_rows(plan, schema, rows)
         examples = tuple(text for counted_step in counts for text in counted_step.examples)
         return StoredValues(rows, sum(counted_step.count for counted_step in counts), examples)
 

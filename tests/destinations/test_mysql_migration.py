@@ -183,6 +183,55 @@ def test_integers_that_become_wider_are_not_read(url: str) -> None:
     ]
 
 
+WIDER = [
+    ("bigint", "double", "bigint", [0, 7, -(2**53), 2**53]),
+    ("bigint", "decimal", "bigint", [-(2**63), 2**63 - 1]),
+    ("bigint", "wei", "bigint", [-(2**63), 2**63 - 1]),
+    ("wei", "decimal", "decimal(38,0)", [10**28, -1]),
+    ("date", "timestamp", "date", [date(1, 1, 1), date(2024, 2, 29), date(9999, 12, 31)]),
+]
+
+
+@pytest.mark.parametrize(("before", "after", "stored_type", "values"), WIDER, ids=lambda value: str(value)[:12])
+def test_a_wider_type_keeps_the_place_and_the_index_of_its_column(
+    url: str, before: str, after: str, stored_type: str, values: list[Any]
+) -> None:
+    first = schema_of(ID, column("x", before), column("note"))
+    second = schema_of(ID, column("x", after), column("note"), before=first)
+    assert apply(url, first).outcome is Outcome.DONE
+    rows = ", ".join(f"({number}, '{value}')" for number, value in enumerate(values))
+    run(url, f"insert into sales.orders (id, x) values {rows}", "create index by_x on sales.orders (x)")
+    stored_values = ask(url, "select x from orders order by id")
+
+    assert apply(url, second).outcome is Outcome.DONE
+
+    kept = "select cast(x as char) from orders order by id"
+    as_text = [(f"{value} 00:00:00.000000",) if isinstance(value, date) else (value,) for value in values]
+    wide_values = [(text,) if before == "date" else (Decimal(text),) for (text,) in ask(url, kept)]
+    assert wide_values == as_text
+    assert [row[0] for row in ask(url, "show columns from orders")] == ["id", "x", "note"]
+    assert [row[2] for row in ask(url, "show index from orders")] == ["by_x"]
+    assert is_settled(url)
+    assert undo(url).outcome is Outcome.DONE
+    assert ask(url, "select x from orders order by id") == stored_values
+    kind = "select column_type from information_schema.columns where table_schema = 'sales' and column_name = 'x'"
+    assert ask(url, kind)[0][0].replace("(20)", "") == stored_type
+
+
+def test_values_that_came_after_a_wider_type_and_do_not_survive_the_undo_block_it(url: str) -> None:
+    moments = "'2024-02-29 00:00:00.000001'", "'2024-02-29'"
+    for number, (before, after, values) in enumerate(
+        (("bigint", "double", ("1.5", "2e15")), ("bigint", "decimal", ("0.5", "2")), ("date", "timestamp", moments))
+    ):
+        dataset = f"{url}{number}"
+        first = schema_of(ID, column("x", before))
+        assert apply(dataset, first).outcome is Outcome.DONE
+        assert apply(dataset, schema_of(ID, column("x", after), before=first)).outcome is Outcome.DONE
+        run(dataset, f"insert into sales{number}.orders values (1, {values[0]}), (2, {values[1]})")
+        (blocker,) = undo(dataset).blockers
+        assert "1 value of `orders.x` would not survive" in blocker.message
+
+
 def test_an_integer_that_a_double_changes_is_counted(url: str) -> None:
     before = schema_of(ID, column("share", "bigint"))
     assert apply(url, before).outcome is Outcome.DONE

@@ -14,6 +14,7 @@ import psycopg
 import pytest
 from loading_shop import LOCAL, Shop
 
+from schemactl.destinations.sqlite.session import SqliteDatabase
 from schemactl.errors import DestinationError, InputError
 from schemactl.flows import promotion
 from schemactl.flows.edit import edit_import
@@ -353,9 +354,8 @@ def test_odd_numbers_survive(shop: Shop, any_destination: str) -> None:
     assert has_negative_zero or to.startswith(("sqlite:", "mysql:"))  # which store no sign of a zero
 
 
-@pytest.mark.parametrize("kind", ["duckdb", "parquet"])
-def test_columns_get_other_types_if_values_come_after_the_count(shop: Shop, kind: str) -> None:
-    to = "duckdb:///made.duckdb?dataset=shop" if kind == "duckdb" else "parquet:lake?dataset=shop"
+def test_columns_get_other_types_if_values_come_after_the_count(shop: Shop, any_destination: str) -> None:
+    to = any_destination
     load(shop, to, 1)
     late_values = [2**53 + 1]
     count = promotion.StoredColumns.count
@@ -373,7 +373,24 @@ def test_columns_get_other_types_if_values_come_after_the_count(shop: Shop, kind
 
     assert stored_types(to)["x"] == "decimal"  # the type that holds all three
     assert stored(to, "x") == [1, Decimal("1.5"), 2**53 + 1]
-    assert verify(VerifyRequest("shop", to, Path("schemas"))).is_clean
+    assert verify(VerifyRequest("shop", find_destination(to).url, Path("schemas"))).is_clean
+
+
+def test_sqlite_reads_a_column_once_before_it_is_converted(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    to = "sqlite:///shop.db"
+    load(shop, to, 1, 2)
+    statements: list[str] = []
+    query = SqliteDatabase.query
+
+    def record(session: SqliteDatabase, statement: str, *values: Any) -> list[tuple[Any, ...]]:
+        statements.append(statement)
+        return query(session, statement, *values)
+
+    monkeypatch.setattr(SqliteDatabase, "query", record)
+    load(shop, to, 1.5)
+
+    assert sum('FROM "main"."orders"' in statement for statement in statements) == 1
+    assert stored(to, "x") == [1, 1.5, 2]
 
 
 def test_values_that_a_column_of_the_schema_does_not_hold_stop_the_load(shop: Shop, tmp_path: Path) -> None:

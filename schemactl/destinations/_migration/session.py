@@ -61,6 +61,7 @@ class SqlMigration(Ledger, Generic[D]):
         database: an open connection on which every statement is committed at once.
         ledger_columns, names: columns of the ledger's tables, and names of tables, as read; see ``Bookkeeping``.
         relations: cache of tables since the last write.
+        row_counts: the rows of tables that a session which writes nothing has counted with their values.
     """
 
     engine: ClassVar[Engine]
@@ -72,6 +73,7 @@ class SqlMigration(Ledger, Generic[D]):
     ledger_columns: dict[str, tuple[str, ...]] = field(default_factory=dict, init=False)
     names: list[str] = field(default_factory=list, init=False)
     relations: dict[str, Relation] = field(default_factory=dict, init=False)
+    row_counts: dict[str, int] = field(default_factory=dict, init=False)
 
     @abstractmethod
     def read_tables(self, names: Collection[str] | None = None) -> Catalogue:
@@ -218,6 +220,8 @@ class SqlMigration(Ledger, Generic[D]):
                     self.database.execute(f"CREATE SCHEMA IF NOT EXISTS {self.engine.name(self.dataset)}")
 
     def row_count(self, table: str) -> int:
+        if table in self.row_counts:
+            return self.row_counts[table]
         with self.database.wrap_errors("count rows"):
             count: int = self.database.query(f"SELECT count(*) FROM {qualify(self.place, table)}")[0][0]
         return count
@@ -279,7 +283,10 @@ class SqlMigration(Ledger, Generic[D]):
             table = f"(SELECT * FROM {table} WHERE {condition}) AS unfilled"
         if share >= 1.0:
             with self.database.wrap_errors("count values that do not survive"):
-                return self._count(step, table, self._relation(name))
+                counted = self._count(step, table, self._relation(name))
+            if self.is_read_only and counted.rows and not unless_filled:
+                self.row_counts[name] = counted.rows
+            return counted
         with self.database.wrap_errors("read a sample of the rows", "without `--sample` all rows are read"):
             relation = self._relation(name)
             query = self.sampled(table, relation, share)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from schemactl.destinations._migration.conversion import FALSE, Converted
+from schemactl.destinations._migration.conversion import FALSE, Converted, bits_of
 from schemactl.destinations._types import sizes_of
 from schemactl.destinations.mysql.types import column_type
 from schemactl.migration.statements import Retype
@@ -39,10 +39,24 @@ def _is_sure(retype: Retype, value: str) -> str:
             return FALSE  # a float or an unsigned number holds fewer values
         case DataType.BIGINT, DataType.DOUBLE:
             return f"{value} BETWEEN {-(2**53)} AND {2**53}"
+        case DataType.DOUBLE, DataType.BIGINT:
+            limit = min(2 ** (bits_of(retype.after) - 1) - 1, 2**53)
+            return f"({value} = FLOOR({value}) AND {value} BETWEEN {-limit} AND {limit})"
         case DataType.BIGINT, DataType.DECIMAL | DataType.WEI:
             precision, scale = sizes_of(column_type(retype.after))
             limit = 10 ** min(precision - scale, 19) - 1
             return f"{value} BETWEEN {-limit} AND {limit}"
+        case DataType.DECIMAL | DataType.WEI, DataType.BIGINT:
+            limit = 2 ** (bits_of(retype.after) - 1) - 1
+            return f"({value} = TRUNCATE({value}, 0) AND {value} BETWEEN {-limit} AND {limit})"
+        case DataType.DECIMAL | DataType.WEI, DataType.DECIMAL | DataType.WEI:
+            precision, scale = sizes_of(column_type(retype.after))
+            is_short = f"{value} > {-(10 ** (precision - scale))} AND {value} < {10 ** (precision - scale)}"
+            return f"({value} = TRUNCATE({value}, {scale}) AND {is_short})"
+        case DataType.DATE, DataType.TIMESTAMP:
+            return f"({value} >= '0001-01-01' AND MONTH({value}) > 0 AND DAYOFMONTH({value}) > 0)"
+        case DataType.TIMESTAMP, DataType.DATE:
+            return f"({value} >= '0001-01-01' AND {value} = CAST({value} AS DATE))"
         case _:
             return FALSE
 

@@ -1,7 +1,8 @@
 """Migrations of MySQL and MariaDB servers: their abilities, their statements, and a session on a server.
 
 DDL ends a transaction in MySQL: each step is committed by itself, and the journal of steps records how far a run came.
-A size changes in place; for another type, a new column takes the values and then the name.
+A size, and a type whose values the server converts as dlt's coercion does, changes in place; for any other type, a new
+column takes the values and then the name.
 """
 
 from __future__ import annotations
@@ -51,6 +52,7 @@ from schemactl.migration.ways import Lock, Way
 from schemactl.schema.conversions import Conversion
 from schemactl.schema.fit import fit
 from schemactl.schema.quoting import literal, quote
+from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, DataType, Table
 from schemactl.type_systems.ddl import Dialect, cut_comment
 
@@ -62,7 +64,24 @@ _PART: Final = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|[(),]
 def _retype(before: Column, after: Column) -> Way:
     # To a smaller size, too: values are counted before, and MySQL refuses integers and texts that have no room.
     # Between types that dlt does not know no value counts as one that survives: both have no `data_type`.
-    return Way.REWRITE if before.data_type is after.data_type else Way.NONE
+    return Way.REWRITE if before.data_type is after.data_type or _is_modified(before, after) else Way.NONE
+
+
+_MODIFIED: Final = frozenset(
+    (
+        frozenset((DataType.BIGINT, DataType.DOUBLE)),
+        frozenset((DataType.BIGINT, DataType.DECIMAL)),
+        frozenset((DataType.BIGINT, DataType.WEI)),
+        frozenset((DataType.DECIMAL, DataType.WEI)),
+        frozenset((DataType.DATE, DataType.TIMESTAMP)),
+    )
+)
+"""Pairs of types: MODIFY COLUMN converts the values that survive as dlt's coercion does, in either direction."""
+
+
+def _is_modified(before: Column, after: Column) -> bool:
+    is_plain = DATABASE_TYPE not in before.properties and DATABASE_TYPE not in after.properties
+    return is_plain and frozenset((before.data_type, after.data_type)) in _MODIFIED
 
 
 def _is_wider(before: Column, after: Column) -> bool:

@@ -81,6 +81,7 @@ ABILITIES: Final = Abilities(
     names=NAMES,
     settle=settle,
     retype=lambda *_: Way.COPY,
+    refuses_unfit=lambda *_: True,
     drop_column=Way.REWRITE,
     set_not_null=Way.COPY,
     drop_not_null=Way.COPY,

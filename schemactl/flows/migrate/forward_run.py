@@ -96,7 +96,16 @@ class ForwardRun(RunDirection):
             StepBlocked: stored values block a step.
             DestinationError: a statement fails, which stored values may cause as well.
         """
-        self._runner(self._guarded()).run_at_once()
+        guarded = self._guarded()
+        try:
+            self._runner(guarded).run_at_once()
+        except LockNotAvailable:
+            raise  # it says nothing about the values
+        except DestinationError:
+            if guarded:
+                with suppress(DestinationError):  # the failure may have ended the transaction
+                    self._refuse_unfit()
+            raise
 
     def _guarded(self) -> frozenset[int]:
         """Return the places of steps that need no count: their statements fail on values that do not survive."""
