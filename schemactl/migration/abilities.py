@@ -47,7 +47,7 @@ class Abilities(Ways):
             that a schema file has lost.
         enforces_types: whether a column holds values of its type only.
         rewrites: whether a step, on its table before the step, rewrites all rows in a way that adjacent steps can
-            share: ``MigrationSession.run_rewrite`` does them at once.
+            share, or renames a column: ``MigrationSession.run_rewrite`` does them at once.
         copies_keyed: whether a table that has a key is copied to drop a column; then columns are dropped before keys
             are added, if a transaction can roll everything back.
     """

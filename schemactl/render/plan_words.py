@@ -116,9 +116,12 @@ def half_done(past: PastRun) -> str:
 def at_once(steps: Sequence[PlannedStep], numbers: Sequence[int], *, is_undo: bool = False) -> str:
     """Return how steps next to each other are done at once."""
     last = steps[-1].undo_statements if is_undo else steps[-1].statements
-    # One statement rewrites files; a copy is created, filled, and renamed.
-    is_copy = steps[-1].way is Way.COPY or len(last) > 1
-    how = "in one copy of the table" if is_copy else "in one rewrite of the table"
+    if all(planned.way is Way.IN_PLACE for planned in steps):
+        how = "by one statement"
+    elif steps[-1].way is Way.COPY or len(last) > 1:  # a copy is created, filled, and renamed
+        how = "in one copy of the table"
+    else:
+        how = "in one rewrite of the table"
     link = "and" if len(numbers) == 2 else "to"
     return f"steps {numbers[0]} {link} {numbers[-1]} are {'undone' if is_undo else 'done'} at once, {how}"
 

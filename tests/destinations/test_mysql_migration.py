@@ -269,6 +269,33 @@ def test_a_comment_of_a_column_stays_when_its_type_gets_wider(filled: str) -> No
     assert [row[0] for row in ask(filled, f"{found} and table_schema = 'sales'")] == ["how many"]
 
 
+def test_columns_that_exchange_their_names_never_lack_one_of_them(url: str) -> None:
+    first = schema_of(ID, column("a", "bigint"), column("b"), column("c", "double"))
+    swapped = schema_of(
+        ID,
+        column("a", **{"x-renamed-from": "b"}),
+        column("b", "bigint", **{"x-renamed-from": "a"}),
+        column("d", "double", **{"x-renamed-from": "c"}),
+        before=first,
+    )
+    assert apply(url, first).outcome is Outcome.DONE
+    run(url, "insert into sales.orders (id, a, b, c) values (1, 2, 'x', 0.5)")
+    renames = [
+        statement
+        for step in plan(url, swapped).plan.steps
+        for statement in step.statements
+        if "RENAME COLUMN" in statement
+    ]
+
+    assert apply(url, swapped).outcome is Outcome.DONE
+
+    assert any("RENAME COLUMN `a`" in statement and "RENAME COLUMN `b`" in statement for statement in renames), renames
+    assert ask(url, "select id, a, b, d from orders") == [(1, "x", 2, 0.5)]
+    assert is_settled(url)
+    assert undo(url).outcome is Outcome.DONE
+    assert ask(url, "select id, a, b, c from orders") == [(1, 2, "x", 0.5)]
+
+
 def test_unique_columns_and_primary_keys_are_added_and_taken_away(filled: str) -> None:
     wanted = schema_of(
         column("id", "bigint", nullable=False, primary_key=True),

@@ -224,6 +224,32 @@ def is_interrupted(to: str) -> bool:
     return target.destination.read_past_loads(target.url, "shop").is_interrupted
 
 
+@pytest.mark.parametrize(
+    ("scene", "point", "change"),
+    [
+        ("parquet", 0, "os.rename lake/shop/_schemactl_migrations/"),
+        ("mysql", 1, "ALTER TABLE `shop`.`orders` RENAME COLUMN"),  # one column is wide
+    ],
+    indirect=["scene"],
+)
+def test_migrate_apply_finishes_the_widening_of_a_killed_load(
+    killed: Killed, scene: Scene, point: int, change: str
+) -> None:
+    killed.load("first", "--column", "day:date")
+    scene.write("wider")
+    load = (*killed.load_call, *PROMOTES)
+    assert killed.commands(*load, begin=(point, change)).code == -signal.SIGKILL
+    assert scene.values(*COLUMNS) == expected("first")
+
+    killed.run(*apply(scene))
+
+    assert scene.values(*COLUMNS) == expected("first")
+    assert scene.types()["orders"]["score"] == "double"
+    killed.run(*load)
+    assert scene.values(*COLUMNS) == expected("first", "wider")
+    scene.check_settled()
+
+
 @scenes("delta")
 def test_a_killed_rollback_of_widened_columns_leads_to_the_old_types(killed: Killed, scene: Scene) -> None:
     killed.load("first", "--column", "day:date", "--column", "id:bigint,primary_key", "--write-disposition", "merge")

@@ -19,7 +19,7 @@ from schemactl.flows.migrate.counting import (
 from schemactl.flows.migrate.ledger_schemas import find_lost, warn_of_restored
 from schemactl.flows.migrate.schema_plans import plan_to_schema
 from schemactl.flows.migrate.state import DestinationState, find_goal_schema, read_state
-from schemactl.flows.migrate.stored_plans import check_file, resume_plan
+from schemactl.flows.migrate.stored_plans import check_file, only_retypes_to, plan_of, resume_plan
 from schemactl.flows.target import MigrationTarget, migratable
 from schemactl.garbage_collection import paused_collector
 from schemactl.migration.migration_files import Migration
@@ -70,12 +70,13 @@ class Goal:
     migration: Migration | None = None
 
     def is_begun_by(self, run: Run) -> bool:
-        """Return whether an unfinished run was begun for this goal."""
+        """Return whether an unfinished run was begun for this goal, or by a load that widened columns to its types."""
         if self.migration is not None:
             return mark_in(run.plan) == self.migration.mark
         if self.plan is not None:
             return run.plan_hash == plan_hash(self.plan)
-        return run.to_hash == self.schema.version_hash
+        is_same_schema = run.to_hash == self.schema.version_hash
+        return is_same_schema or (bool(run.plan) and only_retypes_to(plan_of(run), self.schema))
 
 
 def plan_migration(request: PlanRequest, progress: Progress | None = None) -> PlanReport:

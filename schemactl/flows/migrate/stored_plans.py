@@ -21,8 +21,11 @@ from schemactl.migration.planner import PlannedStep, plan_steps, planned_as
 from schemactl.migration.records import Run, StepRecord, StepState
 from schemactl.migration.steps import FoldVariant, Prepare, Step
 from schemactl.migration.table_model import StepDoesNotFit
+from schemactl.schema.changes import ColumnRetyped
+from schemactl.schema.full_types import FullType, full_type
 from schemactl.schema.hash import version_hash
-from schemactl.schema.types import Schema, Table
+from schemactl.schema.nested_types import NestedType, structure_of
+from schemactl.schema.types import Column, Schema, Table
 
 _HINT = "create it again with this version of schemactl"
 
@@ -103,6 +106,19 @@ def _derived(planned: PlannedStep) -> tuple[object, ...]:
 def plan_of(run: Run) -> MigrationPlan:
     """Return the plan of a run as the ledger keeps it."""
     return read_plan(run.plan, f"the ledger, run {run.run_id}")
+
+
+def only_retypes_to(plan: MigrationPlan, schema: Schema) -> bool:
+    """Return whether a plan only changes types of columns, to those that a schema has: a load widens columns so."""
+    retyped = [planned.reason for planned in plan.steps if isinstance(planned.reason, ColumnRetyped)]
+    pairs = [[tables.column(reason.table, reason.column) for tables in (plan.target, schema)] for reason in retyped]
+    return 0 < len(retyped) == len(plan.steps) and all(
+        column is not None and goal is not None and _type_of(column) == _type_of(goal) for column, goal in pairs
+    )
+
+
+def _type_of(column: Column) -> tuple[FullType | None, NestedType | None]:
+    return full_type(column.properties), structure_of(column)
 
 
 def resume_plan(state: DestinationState, run: Run) -> tuple[MigrationPlan, int]:
