@@ -28,6 +28,21 @@ def locked(folder: Path, wait_seconds: float = WAIT_SECONDS) -> Iterator[None]:
         yield
 
 
+def is_lock_free(folder: Path) -> bool:
+    """Return whether no other process holds the folder's lock, and this process may acquire it."""
+    from filelock import FileLock, Timeout
+
+    path = folder / LOCK_NAME
+    if not path.exists():
+        return True
+    try:
+        check_file(path)
+        with FileLock(path, is_singleton=True).acquire(timeout=0):
+            return True
+    except (Timeout, OSError, InputError):
+        return False
+
+
 @contextmanager
 def locked_schemas(folder: Path, wait_seconds: float = WAIT_SECONDS) -> Iterator[None]:
     """Hold the lock of a schemas folder: its file is in a folder that git ignores by itself."""

@@ -356,8 +356,7 @@ def begin(place, steps):
         case "before the commit":
             iceberg_session.described = dying(iceberg_session.described, True)
         case "after the commit":
-            left += 1  # the mark that a rewrite begins with
-            iceberg_session._mark = dying(iceberg_session._mark, True)
+            iceberg_session.rewrite_table = dying(iceberg_session.rewrite_table, False)
 
 def dying(real, is_before):
     def call(*args):

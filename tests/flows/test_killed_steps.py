@@ -201,10 +201,11 @@ def test_a_load_without_new_data_finishes_a_killed_one(killed: Killed, scene: Sc
     [
         ("delta", 0, "os.remove lake/shop/.schemactl-journal.json"),
         ("iceberg", 1, "DELETE FROM iceberg_namespace_properties"),  # the first one begins the journal
+        ("parquet", 0, "os.rmdir lake/shop/.schemactl-load"),
     ],
     indirect=["scene"],
 )
-def test_a_load_without_new_data_removes_the_journal_of_a_killed_one(
+def test_a_load_without_new_data_ends_a_killed_one_that_is_complete(
     killed: Killed, scene: Scene, point: int, change: str
 ) -> None:
     killed.load("first", "--column", "day:date")
@@ -217,6 +218,26 @@ def test_a_load_without_new_data_removes_the_journal_of_a_killed_one(
 
     assert scene.values(*COLUMNS, *VARIANTS) == expected("first", "odd", is_folded=False)
     assert not is_interrupted(scene.to)
+
+
+@pytest.mark.parametrize("scene", ["iceberg"], indirect=True)
+def test_the_next_load_removes_the_data_files_that_a_killed_one_has_not_committed(killed: Killed, scene: Scene) -> None:
+    """Files of rewritten tables, of the ledger and of new tables; Iceberg's maintenance removes its own metadata."""
+    killed.load("first", "--column", "day:date")
+    scene.write("wider")
+    load = (*killed.load_call, *PROMOTES)
+    scene.store("before")
+    left: set[str] = set()
+
+    for point in count(1, 19):
+        scene.restore("before")
+        if killed.commands(*load, begin=(point, "iceberg file")).code == 0:
+            break
+        left |= scene.unlisted_files()
+        killed.run(*load)
+        assert not scene.unlisted_files()
+
+    assert left
 
 
 def is_interrupted(to: str) -> bool:

@@ -14,10 +14,10 @@ import pytest
 from platforms import needs_posix
 
 from schemactl.errors import InputError
-from schemactl.store.lock import LOCK_NAME, locked, locked_schemas
+from schemactl.store.lock import LOCK_NAME, is_lock_free, locked, locked_schemas
 
 HOLD = (
-    "import sys, time; from pathlib import Path; from schemactl.store.lock import locked\n"
+    "import sys, time; from pathlib import Path; from schemactl.store.lock import is_lock_free, locked\n"
     "with locked(Path(sys.argv[1])):\n"
     "    print('held', flush=True); time.sleep(float(sys.argv[2])); print('ends', flush=True)\n"
 )
@@ -143,3 +143,18 @@ def test_a_file_that_is_the_lock_by_a_second_name_keeps_its_content(tmp_path):
     with locked(tmp_path):
         pass
     assert (tmp_path / "notes.txt").read_text() == "mine\n"
+
+
+def test_a_lock_is_free_unless_another_process_holds_it(tmp_path):
+    assert is_lock_free(tmp_path)
+    with locked(tmp_path):
+        assert is_lock_free(tmp_path)
+    holder = hold(tmp_path, 60)
+    try:
+        assert not is_lock_free(tmp_path)
+    finally:
+        holder.kill()
+        holder.wait()
+    assert is_lock_free(tmp_path)
+    assert is_lock_free(tmp_path / "missing")
+    assert not (tmp_path / "missing").exists()

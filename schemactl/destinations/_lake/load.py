@@ -31,6 +31,7 @@ from schemactl.schema.dispositions import complete, first, named
 from schemactl.schema.nested_types import Leaf, read_type, structure_of
 from schemactl.schema.structure import DATABASE_TYPE, description_of
 from schemactl.schema.types import Column, Properties, Schema, Table
+from schemactl.store.lock import is_lock_free
 from schemactl.type_systems.arrow_types import from_exact_arrow, to_arrow
 
 if TYPE_CHECKING:
@@ -163,7 +164,7 @@ class LakeLoad(FilesLoad[LakeTable]):
         for change in staged:
             if change.added or change.removed:
                 change.table.commit(change.added, change.removed, self.journal.load_id)
-        self.lake.finish(self.package)
+        self.lake.finish(self.package, self.prefix)
 
     def restore(self, error: BaseException) -> None:
         try:
@@ -183,15 +184,20 @@ class LakeLoad(FilesLoad[LakeTable]):
 
 def past_loads_of(lake: Lake, schema_name: str) -> PastLoads:
     """Return the ids of earlier loads, and whether a killed command has left work to the next session that writes."""
-    return replace(past_loads(lake.read_rows, schema_name), is_interrupted=lake.is_interrupted)
+    past = past_loads(lake.read_rows, schema_name)
+    return replace(past, is_interrupted=lake.has_leftovers and is_lock_free(lake.lock_folder))
 
 
 def recover(lake: Lake) -> None:
-    """Undo an interrupted load, and warn of it; raises as ``take_back``."""
+    """Undo an interrupted load, remove the files of interrupted migrations, and warn of both; raises as ``take_back``.
+
+    Call it while no other session can write.
+    """
     journal = take_back(lake)
     if journal is not None:
         message = f"undid load `{journal.load_id}`, which was interrupted in `{lake.origin}`"
         warnings.warn(CommandWarning(message), stacklevel=2)
+    lake.remove_leftovers()
 
 
 def take_back(lake: Lake) -> Versions | None:

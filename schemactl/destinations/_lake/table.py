@@ -373,9 +373,17 @@ class Lake(ABC):
         """Return the journal of the load under way."""
 
     @property
-    def is_interrupted(self) -> bool:
-        """Whether a command was killed whose load or step the next session that writes ends."""
+    @abstractmethod
+    def lock_folder(self) -> Path:
+        """The folder whose lock ``locked`` holds."""
+
+    @property
+    def has_leftovers(self) -> bool:
+        """Whether a command is writing, or was killed while it wrote: the next session that writes ends that."""
         return self.read_journal() is not None
+
+    def remove_leftovers(self) -> None:  # noqa: B027 - for formats that remember steps of migrations
+        """Remove the files that killed migrations have not committed, and warn of them."""
 
     @abstractmethod
     def write_journal(self, journal: Versions | None) -> None:
@@ -392,8 +400,11 @@ class Lake(ABC):
             yield from lake_table.rows_of(table, among)
 
     @abstractmethod
-    def finish(self, package: LoadPackage) -> None:
-        """Remember schema, inputs, and last, in one step, that the load is complete."""
+    def finish(self, package: LoadPackage, prefix: str) -> None:
+        """Remember schema, inputs, and last, in one step, that the load is complete.
+
+        Names of new files in tables begin with ``prefix``.
+        """
 
     def own_tables(self, package: LoadPackage) -> Sequence[str]:  # noqa: ARG002 - for formats that keep tables
         """Return the tables that ``finish`` adds to."""

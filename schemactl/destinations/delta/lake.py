@@ -199,6 +199,10 @@ class DeltaLake(Lake):
     def origin(self) -> str:
         return f"delta:{self.folder}"
 
+    @property
+    def lock_folder(self) -> Path:
+        return self.folder
+
     def kind_of(self, column: Column) -> Properties:
         return new_kind(column)
 
@@ -279,7 +283,7 @@ class DeltaLake(Lake):
     def read_rows(self, table: Table, /, **equal: str) -> Iterator[Mapping[str, Any]]:
         return read_rows(list_files(self.folder), table, **equal)
 
-    def finish(self, package: LoadPackage) -> None:
+    def finish(self, package: LoadPackage, prefix: str) -> None:  # noqa: ARG002 - its files are no tables
         for name, text in new_files(list_files(self.folder), package):
             write_text(self.folder, self.folder / name, text)
 

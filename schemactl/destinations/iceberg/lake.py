@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import uuid
+import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -27,18 +28,27 @@ from schemactl.destinations._bookkeeping import (
     rows_of_load,
 )
 from schemactl.destinations._catalogue import choose_migrated
-from schemactl.destinations._journal import Versions, journal_error, journal_text, read_journal
+from schemactl.destinations._journal import Versions, is_attempt, journal_error, journal_text, read_journal
+from schemactl.destinations._lake.files import write_rows
 from schemactl.destinations._lake.lock import holding
-from schemactl.destinations._lake.table import Lake
+from schemactl.destinations._lake.table import DataFile, Lake
 from schemactl.destinations._lake.types import arrow_type, kind_of
 from schemactl.destinations.iceberg.address import Address, lock_folder, wrap_iceberg_errors
 from schemactl.destinations.iceberg.catalogue import COMMENT, NAMES, WIDENS, datasets_in, new_kind, tables_in
-from schemactl.destinations.iceberg.table import LOAD_ID, IcebergLakeTable, local_path
+from schemactl.destinations.iceberg.table import LOAD_ID, IcebergLakeTable, discard_uncommitted, local_path
+from schemactl.errors import CommandWarning, DestinationError, backquoted
 from schemactl.normalization.package import INPUTS_TABLE, LoadPackage
 from schemactl.schema.templates import VERSION_TABLE
 from schemactl.schema.types import Column, Properties, Table
 
 _JOURNAL: Final = "schemactl.journal."
+
+_WRITING: Final = "schemactl.rewriting"
+"""The property of a namespace in which a migration writes files: how their names begin.
+
+Earlier versions added the name of the table.
+"""
+
 _PIECE: Final = 900
 """Characters of a value that every catalog supports: databases have columns of 1,000."""
 
@@ -63,11 +73,15 @@ class IcebergLake(Lake):
         """Return the name of the dataset in catalogs."""
         return tuple(self.dataset.split("."))
 
+    @property
+    def lock_folder(self) -> Path:
+        return lock_folder(self.address)
+
     def kind_of(self, column: Column) -> Properties:
         return new_kind(column)
 
     def locked(self) -> AbstractContextManager[None]:
-        return holding(lock_folder(self.address))
+        return holding(self.lock_folder)
 
     def open(self, name: str) -> IcebergLakeTable | None:
         try:
@@ -98,7 +112,8 @@ class IcebergLake(Lake):
                 # Names may contain characters that are special in paths and URLs.
                 folder = self.address.folder.absolute() / self.dataset / quote(name, safe="")
                 # A renamed table keeps its location, under its former name.
-                location = f"{folder}-{uuid.uuid4().hex[:8]}" if folder.exists() else str(folder)
+                is_taken = folder.exists() and not self._remove_unregistered(folder)
+                location = f"{folder}-{uuid.uuid4().hex[:8]}" if is_taken else str(folder)
             if not partitions:
                 return IcebergLakeTable(self.catalog.create_table(identifier, schema, location, properties=properties))
             # The numbers of the columns, which a spec of partitions names, come about as the table is made.
@@ -108,6 +123,24 @@ class IcebergLake(Lake):
                     spec.add_identity(column)
             transaction.commit_transaction()
             return IcebergLakeTable(self.catalog.load_table(identifier))
+
+    def _remove_unregistered(self, folder: Path) -> bool:
+        """Remove the folder of a table whose creation was killed before the catalog had it; return whether it was one.
+
+        Such a folder has the first metadata of a table, and nothing else.
+        """
+        files = [path for path in folder.rglob("*") if not path.is_dir() or path.is_symlink()]
+        if folder.is_symlink() or any(not file.match("metadata/00000-*.metadata.json") for file in files):
+            return False
+        tables = (
+            (*namespace.split("."), name)
+            for namespace in datasets_in(self.catalog)
+            for name in tables_in(self.catalog, namespace)
+        )
+        if any(local_path(self.catalog.load_table(table).location()) == folder for table in tables):
+            return False
+        shutil.rmtree(folder)
+        return True
 
     def drop(self, name: str) -> None:
         with wrap_iceberg_errors(f"remove `{name}` from `{self.origin}`"):
@@ -138,10 +171,7 @@ class IcebergLake(Lake):
         return folder if folder != above and folder.is_relative_to(above) else None
 
     def read_journal(self) -> Versions | None:
-        with wrap_iceberg_errors(f"read `{self.origin}`"):
-            if not self.catalog.namespace_exists(self.namespace):
-                return None
-            pieces = self._pieces()
+        pieces = self._pieces()
         text = "".join(pieces[key] for key in sorted(pieces))
         if not text:
             return None
@@ -160,14 +190,56 @@ class IcebergLake(Lake):
             if removals or updates:
                 self.catalog.update_namespace_properties(self.namespace, removals, updates)
 
+    @property
+    def has_leftovers(self) -> bool:
+        properties = self._properties()
+        return _WRITING in properties or any(key.startswith(_JOURNAL) for key in properties)
+
+    def begin_writing(self, attempt: str) -> None:
+        """Note how the names of files begin that a migration is going to write, for the session after a kill."""
+        if self._properties().get(_WRITING) != attempt:
+            with wrap_iceberg_errors(f"write to `{self.origin}`"):
+                self.catalog.create_namespace_if_not_exists(self.namespace)
+                self.catalog.update_namespace_properties(self.namespace, updates={_WRITING: attempt})
+
+    def end_writing(self) -> None:
+        """Forget the note of ``begin_writing``."""
+        if _WRITING in self._properties():
+            with wrap_iceberg_errors(f"write to `{self.origin}`"):
+                self.catalog.update_namespace_properties(self.namespace, {_WRITING})
+
+    def discard_uncommitted(self, attempt: str) -> None:
+        """Remove the files of a migration that no snapshot of a table has."""
+        for name in tables_in(self.catalog, self.dataset):
+            if (table := self.open(name)) is not None:
+                discard_uncommitted(table, attempt)
+
+    def remove_leftovers(self) -> None:
+        note = self._properties().get(_WRITING)
+        if note is None:
+            return
+        attempt = note.partition(" ")[0]
+        if not is_attempt(attempt):
+            raise journal_error(f"`{_WRITING}` of `{self.origin}`", f"`{attempt}` is not a prefix of new files")
+        self.discard_uncommitted(attempt)
+        self.end_writing()
+        message = f"removed files of an interrupted migration in `{self.origin}`"
+        warnings.warn(CommandWarning(message), stacklevel=2)
+
+    def _properties(self) -> Mapping[str, str]:
+        """Return the properties of the namespace, none if it does not exist."""
+        with wrap_iceberg_errors(f"read `{self.origin}`"):
+            if not self.catalog.namespace_exists(self.namespace):
+                return {}
+            return dict(self.catalog.load_namespace_properties(self.namespace))
+
     def _pieces(self) -> dict[str, str]:
-        properties = self.catalog.load_namespace_properties(self.namespace)
-        return {key: value for key, value in properties.items() if key.startswith(_JOURNAL)}
+        return {key: value for key, value in self._properties().items() if key.startswith(_JOURNAL)}
 
     def own_tables(self, package: LoadPackage) -> Sequence[str]:
         return [table.name for table in bookkeeping_of(package.schema)]
 
-    def finish(self, package: LoadPackage) -> None:
+    def finish(self, package: LoadPackage, prefix: str) -> None:
         with wrap_iceberg_errors(f"complete the load in `{self.origin}`"):
             for table, rows in rows_of_load(package, self.read_rows):
                 arrow_table = arrow_rows(table, rows)
@@ -175,7 +247,24 @@ class IcebergLake(Lake):
                 missing = [field for field in arrow_table.schema if field.name not in lake_table.fields.names]
                 if missing and table.name == INPUTS_TABLE:  # an earlier version has made the table
                     lake_table = lake_table.add_columns(missing, package.load_id)
-                lake_table.table.append(arrow_table, {LOAD_ID: package.load_id})
+                check_columns(lake_table, arrow_table)
+                self.append_rows(lake_table, arrow_table, prefix, package.load_id)
+
+    def append_rows(
+        self,
+        table: IcebergLakeTable,
+        rows: pyarrow.Table,
+        prefix: str,
+        load_id: str = "",
+        removed: Sequence[DataFile] = (),
+    ) -> None:
+        """Add rows to a table by a file whose name begins with ``prefix``, and remove files, in one commit.
+
+        Raises:
+            DestinationError: the table refuses a value, or another program has changed it meanwhile.
+        """
+        added = write_rows(table, table.new_file(f"{prefix}-00000.parquet"), rows.to_batches())
+        table.commit(added, removed, load_id)
 
     def read_rows(self, table: Table, /, **equal: str) -> Iterator[dict[str, Any]]:
         """Yield rows of a table; see ``ReadRows``."""
@@ -221,6 +310,14 @@ def lake_to_write(address: Address, schema_name: str, catalog: Catalog, *, is_mi
     loaded = [name for name, names in tables.items() if find_names(names, VERSION_TABLE)]
     unclaimed = [lake.dataset for lake in lakes if lake.dataset not in loaded] if is_migrated else []
     return IcebergLake(address, catalog, choose_migrated(ours, unclaimed, loaded, schema_name, str(address)))
+
+
+def check_columns(table: IcebergLakeTable, rows: pyarrow.Table) -> None:
+    """Raise ``DestinationError`` if a table of dlt's lacks columns of new rows."""
+    missing = [name for name in rows.column_names if name not in table.fields.names]
+    if missing:
+        message = f"`{table.name}` lacks {backquoted(missing)}: an early version of dlt made it"
+        raise DestinationError(message, hint="load into another dataset: `?dataset=NAME`")
 
 
 def arrow_rows(table: Table, rows: Sequence[Sequence[Any]]) -> pyarrow.Table:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -16,7 +15,7 @@ from schemactl.destinations._lake.types import are_structures
 from schemactl.destinations._structure import gained_by_ddl
 from schemactl.destinations.iceberg.address import Address, lock_folder, open_catalog, read_address, wrap_iceberg_errors
 from schemactl.destinations.iceberg.catalogue import NAMES, WIDENS, check_place, new_kind, settle
-from schemactl.errors import CommandWarning, InputError
+from schemactl.errors import DestinationError, InputError
 from schemactl.migration.abilities import ON_FILES, Abilities
 from schemactl.migration.records import NO_PATIENCE, Patience
 from schemactl.migration.ways import Way
@@ -80,7 +79,7 @@ def connect(
     address = read_address(url)
     check_place(address, schema_name, "migrated", "register them in a catalog: iceberg:CATALOG?dataset=NAME")
     from schemactl.destinations.iceberg.lake import lake_to_write
-    from schemactl.destinations.iceberg.session import IcebergMigration, end_rewriting
+    from schemactl.destinations.iceberg.session import IcebergMigration
 
     with ExitStack() as resources:
         if not is_read_only:
@@ -93,11 +92,18 @@ def connect(
             lake = lake_to_write(address, schema_name, catalog, is_migrated=True)
         if not is_read_only:
             recover(lake)
-            table = end_rewriting(lake)
-            if table is not None:
-                message = f"removed files of an interrupted migration step on `{table}` in `{lake.origin}`"
-                warnings.warn(CommandWarning(message), stacklevel=2)
-        yield IcebergMigration(ABILITIES, lake, is_read_only)
+        migration = IcebergMigration(ABILITIES, lake, is_read_only)
+        if is_read_only:
+            yield migration
+            return
+        try:
+            yield migration
+        except BaseException:
+            with suppress(DestinationError):  # the first error is reported; the next session removes the files
+                lake.discard_uncommitted(migration.attempt)
+                lake.end_writing()
+            raise
+        lake.end_writing()
 
 
 def _open(address: Address, *, is_read_only: bool, may_be_new: bool) -> Catalog:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain, count
 from typing import Any, Final
 
@@ -18,15 +18,14 @@ from pyiceberg.table import Transaction
 from pyiceberg.table.metadata import TableMetadata
 
 from schemactl.destinations import Catalogue
-from schemactl.destinations._journal import is_attempt, journal_error
-from schemactl.destinations._lake.files import GROUP_ROWS, Alter, grouped, split_by_partition, write_rows
+from schemactl.destinations._lake.files import GROUP_ROWS, Alter, grouped, split_by_partition
 from schemactl.destinations._lake.migration import LakeMigration
-from schemactl.destinations._lake.table import in_fields
+from schemactl.destinations._lake.table import DataFile, in_fields
 from schemactl.destinations._lake.types import arrow_type
 from schemactl.destinations._migration.ledger import keys_of, latest_rows
 from schemactl.destinations.iceberg.address import wrap_iceberg_errors
 from schemactl.destinations.iceberg.catalogue import COMMENT, new_kind, read_dataset
-from schemactl.destinations.iceberg.lake import IcebergLake, arrow_rows, equals
+from schemactl.destinations.iceberg.lake import IcebergLake, arrow_rows, check_columns, equals
 from schemactl.destinations.iceberg.table import (
     IcebergLakeTable,
     described,
@@ -59,7 +58,6 @@ FILE_BYTES: Final = 128 * 2**20
 AGAIN: Final = "run it again"
 """The hint if another program wrote at the same time."""
 
-_MARK: Final = "schemactl.rewriting"
 _RETRIES: Final = "commit.retry.num-retries"
 
 _SMALL: Final = {"write.metadata.delete-after-commit.enabled": "true", "write.metadata.previous-versions-max": "9"}
@@ -71,11 +69,15 @@ class IcebergMigration(LakeMigration[IcebergLakeTable]):
     """A dataset that is open for migrating; see ``LakeMigration``.
 
     Tables of the ledger that are ours are written whole each time, in one commit: they are small.
+
+    Attributes:
+        attempt: the prefix of the names of new files.
     """
 
     abilities: Abilities
     lake: IcebergLake
     is_read_only: bool = False
+    attempt: str = field(default_factory=lambda: uuid.uuid4().hex)
 
     @property
     def dataset(self) -> str:
@@ -138,6 +140,7 @@ class IcebergMigration(LakeMigration[IcebergLakeTable]):
     def alter(self, step: Step) -> None:
         name = step.table_name
         table = self.table(name)
+        self.lake.begin_writing(self.attempt)  # claimed names may need files
         match step:
             case AddColumn():
                 if not step.column.nullable and table.row_count():
@@ -169,7 +172,8 @@ class IcebergMigration(LakeMigration[IcebergLakeTable]):
             raise DestinationError(f"cannot {task}: {error}") from error
 
     def rewrite(self, table: IcebergLakeTable, fields: pyarrow.Schema, alter: Alter) -> None:
-        rewrite_table(self.lake, table, fields, map(alter, table.batches(table.fields.names)))
+        self.lake.begin_writing(self.attempt)
+        rewrite_table(self.lake, table, fields, map(alter, table.batches(table.fields.names)), self.attempt)
 
     def table(self, name: str) -> IcebergLakeTable:
         table = self.lake.open(name)
@@ -184,10 +188,8 @@ class IcebergMigration(LakeMigration[IcebergLakeTable]):
         all_rows = latest_rows(table, [*self.read_rows(table), *rows])
         arrow_table = arrow_rows(table, [[row[name] for name in table.columns] for row in all_rows])
         opened = self.lake.open(table.name) or self.lake.create(table.name, list(arrow_table.schema), "", _SMALL)
-        path = opened.new_file(f"{uuid.uuid4().hex}-00000.parquet")
         with wrap_iceberg_errors(f"write `{table.name}` of `{self.lake.origin}`", AGAIN):
-            added = write_rows(opened, path, arrow_table.to_batches())
-            opened.commit(added, opened.files(), "")
+            self._write(opened, arrow_table, opened.files())
 
     def replace_dlt_rows(self, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
         new = arrow_rows(table, [tuple(row.values()) for row in rows])
@@ -198,7 +200,12 @@ class IcebergMigration(LakeMigration[IcebergLakeTable]):
                 if opened.table.scan(row_filter=equals(same)).count():
                     opened.table.overwrite(new, equals(same))
                 else:
-                    opened.table.append(new)
+                    check_columns(opened, new)
+                    self._write(opened, new)
+
+    def _write(self, table: IcebergLakeTable, rows: pyarrow.Table, removed: Sequence[DataFile] = ()) -> None:
+        self.lake.begin_writing(self.attempt)
+        self.lake.append_rows(table, rows, f"{self.attempt}-{uuid.uuid4().hex}", removed=removed)
 
     def remove_version(self, version_hash: str) -> None:
         with wrap_iceberg_errors(f"write `{VERSION_TABLE}` of `{self.lake.origin}`", AGAIN):
@@ -224,9 +231,13 @@ def _use_of(table: IcebergLakeTable, name: str) -> Blocker | None:
 
 
 def rewrite_table(
-    lake: IcebergLake, table: IcebergLakeTable, fields: pyarrow.Schema, batches: Iterator[pyarrow.RecordBatch]
+    lake: IcebergLake,
+    table: IcebergLakeTable,
+    fields: pyarrow.Schema,
+    batches: Iterator[pyarrow.RecordBatch],
+    attempt: str,
 ) -> None:
-    """Replace all rows and columns of a table in one commit.
+    """Replace all rows and columns of a table in one commit; names of new files begin with ``attempt``.
 
     Columns whose type changes, and new columns, are new columns for Iceberg, with new ids. It fails if the table has a
     later commit than the one that the rows were read from.
@@ -234,8 +245,6 @@ def rewrite_table(
     Raises:
         DestinationError: it failed, and the table is unchanged.
     """
-    attempt = uuid.uuid4().hex
-    _mark(lake, {_MARK: f"{attempt} {table.name}"})
     iceberg_table = table.table
     # A retry would keep rows that another program has appended meanwhile, in columns that are gone.
     iceberg_table.metadata.properties[_RETRIES] = "0"
@@ -248,38 +257,9 @@ def rewrite_table(
             if new or removed:
                 exchange_files(transaction.update_snapshot(), removed, new)
     except BaseException:
-        with suppress(DestinationError):  # the first error is reported; the next session ends the rewrite
-            end_rewriting(lake)
+        with suppress(DestinationError):  # the first error is reported
+            lake.discard_uncommitted(attempt)
         raise
-    _mark(lake, {})
-
-
-def end_rewriting(lake: IcebergLake) -> str | None:
-    """Remove the files of a rewrite that a killed process has begun and not committed; return the table's name.
-
-    Raises:
-        DestinationError: the mark of the rewrite has a form that no rewrite writes.
-    """
-    with wrap_iceberg_errors(f"read `{lake.origin}`"):
-        if not lake.catalog.namespace_exists(lake.namespace):
-            return None
-        mark: str | None = lake.catalog.load_namespace_properties(lake.namespace).get(_MARK)
-    if mark is None:
-        return None
-    attempt, _, name = mark.partition(" ")
-    if not is_attempt(attempt):
-        raise journal_error(f"`{_MARK}` of `{lake.origin}`", f"`{attempt}` is not a prefix of new files")
-    table = lake.open(name)
-    if table is not None and not any(attempt in file.path for file in table.files()):
-        table.discard_files(attempt)
-    _mark(lake, {})
-    return name
-
-
-def _mark(lake: IcebergLake, properties: Mapping[str, str]) -> None:
-    with wrap_iceberg_errors(f"write to `{lake.origin}`", AGAIN):
-        removed = {_MARK} - set(properties)
-        lake.catalog.update_namespace_properties(lake.namespace, removed, dict(properties))
 
 
 def _restructure(transaction: Transaction, table: IcebergLakeTable, fields: pyarrow.Schema) -> None:
@@ -321,7 +301,7 @@ def _write(
     table_batches = (in_fields(batch, fields) for batch in batches if batch.num_rows)
     groups = split_by_partition(table_batches, partitions) if partitions else grouped(table_batches, GROUP_ROWS)
     for number, first in enumerate(groups):
-        path = table.new_file(f"{attempt}-{number:05}.parquet")
+        path = table.new_file(f"{attempt}-{uuid.uuid4().hex}-{number:05}.parquet")
         with table.write(path) as out, pyarrow.parquet.ParquetWriter(out, fields, compression="zstd") as writer:
             for group in (first,) if partitions else chain((first,), groups):
                 writer.write_table(group)

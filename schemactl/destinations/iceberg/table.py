@@ -49,6 +49,9 @@ LOAD_ID: Final = "schemactl.load-id"
 _SAME_ROWS: Final = "schemactl.same-rows"
 """Marks a snapshot that holds the rows of the one before it in other files."""
 
+_SAME_ROWS_PREFIX: Final = "schemactl-same-"
+"""The beginning of the names of these files."""
+
 
 @dataclass(frozen=True, slots=True)
 class IcebergLakeTable(LakeTable):
@@ -199,6 +202,22 @@ class IcebergLakeTable(LakeTable):
         with wrap_iceberg_errors(f"restore `{self.name}` to snapshot {version}"):
             self.table.manage_snapshots().rollback_to_snapshot(target).commit()
 
+    def discard_files(self, attempt: str) -> None:
+        LakeTable.discard_files(self, attempt)
+        self.discard_uncommitted(_SAME_ROWS_PREFIX)
+
+    def discard_uncommitted(self, *prefixes: str) -> None:
+        """Remove the files with some beginnings of names that no snapshot has, where they can be found."""
+        folder = self.place
+        files = [file for prefix in prefixes for file in folder.glob(f"{prefix}*")] if folder else []
+        if not files:
+            return
+        with wrap_iceberg_errors(f"read the files of `{self.name}`"):
+            committed = {Path(path).name for path in self.table.inspect.all_files()["file_path"].to_pylist()}
+        for file in files:
+            if file.name not in committed:
+                file.unlink(missing_ok=True)
+
     def claim_names(self, names: Sequence[str], load_id: str, column: str | None = None) -> None:
         """Make sure that no file has values of a former column under one of these names of new columns.
 
@@ -224,9 +243,14 @@ class IcebergLakeTable(LakeTable):
             return
         added: list[str] = []
         for file in stale:
-            path = self.new_file(f"{uuid.uuid4().hex}-same-00000.parquet")
+            path = self.new_file(f"{_SAME_ROWS_PREFIX}{uuid.uuid4().hex}-00000.parquet")
             added += write_rows(self, path, self.read(file, self.fields.names))
         self.commit(added, stale, load_id, {_SAME_ROWS: "true"})
+
+
+def discard_uncommitted(table: IcebergLakeTable, attempt: str) -> None:
+    """Remove the files of a migration that no snapshot has; files of equal rows may be those of any migration."""
+    table.discard_uncommitted(f"{attempt}-", _SAME_ROWS_PREFIX)
 
 
 def exchange_files(update: UpdateSnapshot, removed: Sequence[DataFile], added: Sequence[IcebergFile]) -> None:

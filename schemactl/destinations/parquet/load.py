@@ -40,7 +40,6 @@ from schemactl.destinations.parquet.journal import (
     check_device,
     check_rights,
     commit,
-    find_journal,
     forget_gathered,
     list_files,
     recover,
@@ -54,6 +53,7 @@ from schemactl.schema.naming import naming_of
 from schemactl.schema.nested_types import is_within, misreadings, path_text, read_type
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, DataType, Schema, Table
+from schemactl.store.lock import is_lock_free
 from schemactl.type_systems.arrow_types import plain_type
 
 if TYPE_CHECKING:
@@ -96,7 +96,8 @@ def read_past_loads(url: str, schema_name: str) -> PastLoads:
     past = _READER.read_past_loads(url, schema_name)
     if not past.load_ids:
         return past
-    return replace(past, is_interrupted=find_journal(find_dataset(folder_address(url), is_made=True)) is not None)
+    dataset = find_dataset(folder_address(url), is_made=True)
+    return replace(past, is_interrupted=(dataset / FOLDER).exists() and is_lock_free(dataset))
 
 
 def load(url: str, package: LoadPackage, progress: Progress) -> None:
