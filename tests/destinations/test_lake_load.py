@@ -299,7 +299,7 @@ def test_readers_see_no_new_order_without_its_lines(
         monkeypatch.setattr(of, "commit", watched(of.commit, place, seen))
     line = {"_dlt_parent_id": "b", "sku": "x"}
     place.load(tmp_path, "2", {"orders": [{"id": 2, "_dlt_id": "b"}], "orders__lines": [line]}, [root, LINES])
-    assert seen == [(1, 1), (2, 1)]
+    assert list(dict.fromkeys(seen)) == [(1, 1), (2, 1)]  # commits of `_dlt_loads` change no rows
 
 
 def watched(commit: Any, place: Place, seen: list[tuple[int, int]]) -> Any:
