@@ -34,6 +34,7 @@ from ports import free_port
 from xdist import is_xdist_worker
 
 if TYPE_CHECKING:
+    from migrated_datasets import Dataset
     from pyspark.sql import SparkSession
 
     from schemactl.engine.protocol import Engine
@@ -346,6 +347,15 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder, in which the test runs."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture(params=["duckdb", "sqlite", "postgresql"])
+def dataset(request: pytest.FixtureRequest, work: Path) -> Dataset:
+    """A dataset without tables in each engine; the test runs in its folder."""
+    from migrated_datasets import new_dataset
+
+    server = request.getfixturevalue("postgres_url") if request.param == "postgresql" else None
+    return new_dataset(request.param, work, server)
 
 
 @pytest.fixture(scope="session")

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import unquote, urlsplit
 
 from schema_parts import column
 
+from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
+from schemactl.flows.migrate.plan import PlanRequest, plan_migration
+from schemactl.flows.migrate.rollback import RollbackRequest, rollback
 from schemactl.formats import dlt
+from schemactl.migration.options import PlanOptions
+from schemactl.migration.reports import ApplyReport, PlanReport, RollbackReport
 from schemactl.migration.steps import Step
 from schemactl.schema.hash import bump
 from schemactl.schema.templates import new_schema
@@ -100,6 +107,54 @@ def new_dataset(kind: str, folder: Path, postgres_url: str | None = None) -> Dat
     with sqlite3.connect(path) as connection:
         connection.execute("PRAGMA user_version = 1")
     return Dataset(kind, f"sqlite:///{path}?dataset=main", path)
+
+
+class Addressed(Protocol):
+    """A dataset that has an address."""
+
+    @property
+    def url(self) -> str: ...
+
+
+_OPTIONS = frozenset(field.name for field in fields(PlanOptions))
+
+
+def request_of(
+    kind: type[Any], to: Addressed | str, schema: Schema | str, options: PlanOptions | None, choices: dict[str, Any]
+) -> Any:
+    """Return the request of a schema, or of the schema that a REF names; ``choices`` are of it or of its options."""
+    options = replace(options or PlanOptions(), **{name: choices.pop(name) for name in _OPTIONS & choices.keys()})
+    reference = schema if isinstance(schema, str) else put(schema, "wanted.yaml")
+    return kind(reference, to if isinstance(to, str) else to.url, Path("schemas"), options, **choices)
+
+
+def plan(
+    to: Addressed | str,
+    schema: Schema | str,
+    options: PlanOptions | None = None,
+    out: str | None = None,
+    **choices: Any,
+) -> PlanReport:
+    """Plan a migration to a schema."""
+    out_choice = {"out": Path(out)} if out is not None else {}
+    return plan_migration(request_of(PlanRequest, to, schema, options, {**choices, **out_choice}))
+
+
+def apply(
+    to: Addressed | str,
+    schema: Schema | str,
+    options: PlanOptions | None = None,
+    agree: Callable[[Any], bool] = lambda _: True,
+    **choices: Any,
+) -> ApplyReport:
+    """Migrate to a schema, and answer questions."""
+    return apply_migration(request_of(ApplyRequest, to, schema, options, choices), agree, lambda: nullcontext(None))
+
+
+def undo(to: Addressed | str, **choices: Any) -> RollbackReport:
+    """Undo the last migration."""
+    request = RollbackRequest("shop", to if isinstance(to, str) else to.url, **choices)
+    return rollback(request, lambda _: True, lambda: nullcontext(None))
 
 
 def password_of(url: str) -> str:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from itertools import count
 from pathlib import Path
 
 import pytest
-from migrated_datasets import FIRST, put
+from migrated_datasets import FIRST, apply
 
 from schemactl.destinations import DESTINATIONS, is_migrator
 from schemactl.destinations._catalogue import choose_migrated
 from schemactl.errors import InputError
-from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
-from schemactl.migration.options import PlanOptions
 
 _COUNT = count()
 
@@ -35,8 +32,7 @@ def address(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.
         case kind:
             Path("lake").mkdir()
             found = f"{kind}:lake"
-    wanted = ApplyRequest(put(FIRST, "first.yaml"), found, Path("schemas"), PlanOptions())
-    apply_migration(wanted, lambda _: True, lambda: nullcontext(None))
+    apply(found, FIRST)
     return found
 
 

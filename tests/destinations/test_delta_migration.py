@@ -7,14 +7,15 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import dlt
+import migrated_datasets
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
@@ -27,11 +28,9 @@ from schemactl.destinations._lake.lock import holding
 from schemactl.destinations.delta.lake import WORKSHOP, DeltaLake
 from schemactl.destinations.delta.migration import MARK, DeltaMigration, render
 from schemactl.errors import DestinationError, InputError
-from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
 from schemactl.flows.migrate.inspection import find_status
-from schemactl.flows.migrate.rollback import RollbackRequest, rollback
 from schemactl.migration.options import PlanOptions
-from schemactl.migration.reports import ApplyReport, BlockerKind, Outcome, RollbackReport
+from schemactl.migration.reports import BlockerKind, Outcome
 from schemactl.migration.steps import (
     AddColumn,
     Backfill,
@@ -394,13 +393,10 @@ def test_hostile_names_stay_names(shop: Path) -> None:
     assert [(row[name], row[f"{name}2"]) for row in rows_of(folder)] == [("x", "x"), ("12", "12"), (name, name)]
 
 
-def apply(schema: Schema, **changes: Any) -> ApplyReport:
-    request = ApplyRequest(put(schema, "wanted.yaml"), URL, Path("schemas"), PlanOptions())
-    return apply_migration(replace(request, **changes), lambda _: True, lambda: nullcontext(None))
+apply = partial(migrated_datasets.apply, URL)
 
 
-def undo(**changes: Any) -> RollbackReport:
-    return rollback(replace(RollbackRequest("shop", URL), **changes), lambda _: True, lambda: nullcontext(None))
+undo = partial(migrated_datasets.undo, URL)
 
 
 def status(schema: Schema | None = None) -> Any:

@@ -8,7 +8,6 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 from dataclasses import replace
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
@@ -17,6 +16,7 @@ from threading import Thread
 from time import sleep
 from typing import Any
 
+import migrated_datasets
 import pyarrow as pa
 import pytest
 from forked_commands import MIGRATION, Commands, forked_commands
@@ -31,9 +31,7 @@ from schemactl.destinations import iceberg as destination
 from schemactl.destinations.iceberg import session as iceberg_session
 from schemactl.destinations.iceberg.session import IcebergMigration
 from schemactl.errors import DestinationError, InputError
-from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
 from schemactl.flows.migrate.inspection import find_status
-from schemactl.flows.migrate.plan import PlanRequest, plan_migration
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.records import Patience
 from schemactl.migration.reports import ApplyReport, BlockerKind, Outcome, PlanReport
@@ -123,13 +121,12 @@ def wanted(orders: Table, before: Table = FIRST) -> Schema:
 
 
 def plan(url: str, orders: Table, **options: Any) -> PlanReport:
-    return plan_migration(PlanRequest(put(wanted(orders), "w.yaml"), url, Path("schemas"), PlanOptions(**options)))
+    return migrated_datasets.plan(url, wanted(orders), **options)
 
 
 def apply(url: str, orders: Table, *, allows: bool = False, patience: float = 10.0, **options: Any) -> ApplyReport:
-    reference = put(wanted(orders), "w.yaml")
-    request = ApplyRequest(reference, url, Path("schemas"), PlanOptions(**options), allows, patience=Patience(patience))
-    return apply_migration(request, lambda _: True, lambda: nullcontext(None))
+    choices = {"allows_destructive": allows, "patience": Patience(patience), **options}
+    return migrated_datasets.apply(url, wanted(orders), **choices)
 
 
 def status(url: str) -> Any:

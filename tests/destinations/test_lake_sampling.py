@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +12,14 @@ import pytest
 from deltalake import write_deltalake
 from hypothesis import given
 from hypothesis import strategies as st
-from migrated_datasets import ID, column, put, schema_of
+from migrated_datasets import ID, apply, column, put, schema_of
 
 from schemactl.destinations import delta, iceberg, parquet
 from schemactl.destinations._lake.table import Sampled, sample
 from schemactl.destinations.delta.migration import DeltaMigration
 from schemactl.destinations.parquet.migration import ParquetMigration
-from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
 from schemactl.flows.migrate.inspection import VerifyRequest, verify
 from schemactl.inference.sample import parse_sample
-from schemactl.migration.options import PlanOptions
 from schemactl.migration.reports import VerifyReport
 from schemactl.migration.steps import ChangeType, RenameColumn, SetNotNull
 
@@ -150,8 +147,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Monk
     """A table of 2,000 rows in four files, a null in each second one."""
     monkeypatch.chdir(tmp_path)
     found = f"{request.param}:lake?dataset=shop"
-    wanted = ApplyRequest(put(LOOSE, "loose.yaml"), found, Path("schemas"), PlanOptions())
-    apply_migration(wanted, lambda _: True, lambda: nullcontext(None))
+    apply(found, LOOSE)
     for part in range(4):
         ids = range(part * 500, part * 500 + 500)
         rows = pa.table(

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from contextlib import nullcontext
 from datetime import date
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
-from typing import Any
 
+import migrated_datasets
 import pytest
-from migrated_datasets import column, put, schema_of
+from migrated_datasets import column, plan, put, schema_of
 from mysql_database import ask, run
 
 from schemactl.destinations.mysql import migration as mysql_migration
 from schemactl.destinations.mysql.session import MySqlSession
 from schemactl.errors import DestinationError
-from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
 from schemactl.flows.migrate.inspection import VerifyRequest, find_status, verify
-from schemactl.flows.migrate.plan import PlanRequest, plan_migration
-from schemactl.flows.migrate.rollback import RollbackRequest, rollback
 from schemactl.flows.migrate.script import render_for
 from schemactl.migration import effects
 from schemactl.migration.options import PlanOptions
@@ -37,7 +34,7 @@ from schemactl.migration.steps import (
     Step,
 )
 from schemactl.schema.conversions import Conversion
-from schemactl.schema.types import Schema, Table
+from schemactl.schema.types import Table
 
 ID = column("id", "bigint", nullable=False)
 FIRST = schema_of(
@@ -69,18 +66,10 @@ def filled(url: str) -> str:
     return url
 
 
-def apply(url: str, schema: Schema, **options: Any) -> Any:
-    request = ApplyRequest(put(schema, "wanted.yaml"), url, Path("schemas"), PlanOptions(**options), True)
-    return apply_migration(request, lambda _: True, lambda: nullcontext(None))
+apply = partial(migrated_datasets.apply, allows_destructive=True)
 
 
-def plan(url: str, schema: Schema, **options: Any) -> Any:
-    return plan_migration(PlanRequest(put(schema, "wanted.yaml"), url, Path("schemas"), PlanOptions(**options)))
-
-
-def undo(url: str) -> Any:
-    request = RollbackRequest("shop", url, allows_destructive=True)
-    return rollback(request, lambda _: True, lambda: nullcontext(None))
+undo = partial(migrated_datasets.undo, allows_destructive=True)
 
 
 def test_a_script_runs_on_a_server_in_its_own_words(mariadb_url: str) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+from migrated_datasets import apply, undo
 from staged_loads import quiet
 
 from schemactl.errors import DestinationError
@@ -20,7 +21,6 @@ from schemactl.flows.diff import DiffRequest, diff_schemas
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
 from schemactl.flows.migrate.inspection import VerifyRequest, find_status, verify
 from schemactl.flows.migrate.plan import PlanRequest, plan_migration
-from schemactl.flows.migrate.rollback import RollbackRequest, rollback
 from schemactl.flows.target import loadable
 from schemactl.formats.dlt import write as write_schema
 from schemactl.migration.options import PlanOptions
@@ -380,8 +380,7 @@ def test_a_plan_adds_whole_columns_of_structs_and_maps(grown: Place) -> None:
     more = {**NEW, "more": "struct<a:struct<b:bigint>>", "sums": "map<string,double>", "all": "array<array<date>>"}
     Path("later.schema.yaml").write_text(write_schema(schema(more)))
 
-    asked = ApplyRequest("later.schema.yaml", grown.url, Path("schemas"), PlanOptions())
-    report = apply_migration(asked, lambda _: True, lambda: nullcontext(None))
+    report = apply(grown, "later.schema.yaml")
 
     assert report.outcome is Outcome.DONE
     found = find_status("later.schema.yaml", grown.url, Path("schemas"), PlanOptions())
@@ -404,9 +403,7 @@ def test_a_migration_makes_json_of_structs_lists_and_maps(grown: Place) -> None:
     before = grown.rows()
     later, schemas = texts_instead(NEW), Path("schemas")
 
-    report = apply_migration(
-        ApplyRequest(later, grown.url, schemas, PlanOptions()), lambda _: True, lambda: nullcontext(None)
-    )
+    report = apply(grown, later)
 
     assert report.outcome is Outcome.DONE
     rows = {row["id"]: {name: row[name] and json.loads(row[name]) for name in NEW} for row in grown.raw_rows()}
@@ -420,7 +417,7 @@ def test_a_migration_makes_json_of_structs_lists_and_maps(grown: Place) -> None:
     assert rows[3] == dict.fromkeys(NEW)
     assert find_status(later, grown.url, schemas, PlanOptions()).is_settled
 
-    undone = rollback(RollbackRequest("shop", grown.url), lambda _: True, lambda: nullcontext(None))
+    undone = undo(grown)
 
     if grown.kind == "duckdb":
         assert undone.outcome is Outcome.DONE
@@ -435,9 +432,7 @@ def test_what_json_has_not_stays_where_it_is(place: Place) -> None:
     later = texts_instead({"p": "struct<x:double>"})
 
     with pytest.raises(DestinationError, match="does not survive"):
-        apply_migration(
-            ApplyRequest(later, place.url, Path("schemas"), PlanOptions()), lambda _: True, lambda: nullcontext(None)
-        )
+        apply(place, later)
 
     assert data(place.rows()) == rows
 

@@ -6,24 +6,23 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import migrated_datasets
 import pytest
 from busy_postgresql import in_use
 from forked_commands import MIGRATION, Commands, forked_commands
 from migrated_datasets import FIRST, ID, Dataset, column, new_dataset, put, schema_of
 
 from schemactl.errors import DestinationError, InputError
-from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
 from schemactl.flows.migrate.plan import PlanRequest, plan_migration
-from schemactl.flows.migrate.rollback import RollbackRequest, rollback
 from schemactl.migration.options import OnUnfit, PlanOptions
 from schemactl.migration.planner import PlannedStep
 from schemactl.migration.records import Patience
-from schemactl.migration.reports import ApplyReport, Outcome, RollbackReport
+from schemactl.migration.reports import ApplyReport, Outcome
 from schemactl.migration.ways import Risk
 from schemactl.schema.types import Schema
 
@@ -52,19 +51,15 @@ def dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, postgres_url: str) 
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("CI", raising=False)
     made = new_dataset("postgresql", tmp_path, postgres_url)
-    assert apply(made, put(FIRST, "first.yaml"), PlanOptions()).outcome is Outcome.DONE
+    assert apply(made, put(FIRST, "first.yaml"), options=PlanOptions()).outcome is Outcome.DONE
     made.sql(f"INSERT INTO @.orders SELECT g, g, 'n' || g, g FROM generate_series(1, {ROWS}) g")
     return made
 
 
-def apply(dataset: Dataset, reference: str, options: PlanOptions = ONLINE, **changes: Any) -> ApplyReport:
-    request = ApplyRequest(reference, dataset.url, Path("schemas"), options, patience=PATIENT)
-    return apply_migration(replace(request, **changes), lambda _: True, lambda: nullcontext(None))
+apply = partial(migrated_datasets.apply, options=ONLINE, patience=PATIENT)
 
 
-def undo(dataset: Dataset, **changes: Any) -> RollbackReport:
-    request = replace(RollbackRequest("shop", dataset.url, patience=PATIENT), **changes)
-    return rollback(request, lambda _: True, lambda: nullcontext(None))
+undo = partial(migrated_datasets.undo, patience=PATIENT)
 
 
 def plan(dataset: Dataset, schema: Schema, options: PlanOptions = ONLINE) -> tuple[PlannedStep, ...]:
@@ -122,7 +117,7 @@ def required(dataset: Dataset) -> Dataset:
     schema = schema_of(
         ID, column("amount", "bigint", nullable=False, unique=True), column("note"), column("old"), before=FIRST
     )
-    assert apply(dataset, put(schema, "before.yaml"), replace(ONLINE, is_online=False)).outcome is Outcome.DONE
+    assert apply(dataset, put(schema, "before.yaml"), options=replace(ONLINE, is_online=False)).outcome is Outcome.DONE
     return dataset
 
 
@@ -230,11 +225,11 @@ def test_an_index_that_was_broken_off_is_built_anew_or_dropped(required: Dataset
         committing = threading.Thread(target=commit_once_others_wait, args=(connection, url))
         committing.start()
         with pytest.raises(DestinationError, match="unique index"):
-            apply(required, put(schema, "wanted.yaml"), options)
+            apply(required, put(schema, "wanted.yaml"), options=options)
         committing.join()
     assert left_over(required)
     required.sql("DELETE FROM @.orders WHERE id = -1")
-    assert apply(required, "./wanted.yaml", options).outcome is Outcome.DONE
+    assert apply(required, "./wanted.yaml", options=options).outcome is Outcome.DONE
     assert left_over(required) == []
     assert undo(required).outcome is Outcome.DONE
 
@@ -250,13 +245,13 @@ def test_values_become_what_they_become_without_others(dataset: Dataset, on_unfi
     for row, text in enumerate(odd, 1):
         dataset.sql(f"UPDATE @.orders SET note = '{text}' WHERE id = {row}")
     reference, options = put(ODD, "odd.yaml"), PlanOptions(on_unfit=on_unfit)
-    assert apply(dataset, reference, options).outcome is Outcome.DONE
+    assert apply(dataset, reference, options=options).outcome is Outcome.DONE
     columns = [name for name in dataset.columns() if name.startswith("note")]
     rows = f"SELECT id, {', '.join(columns)} FROM @.orders ORDER BY id"
     alone = dataset.sql(rows)
     assert undo(dataset).outcome is Outcome.DONE
     before = dataset.sql("SELECT id, note FROM @.orders ORDER BY id")
-    assert apply(dataset, reference, replace(options, is_online=True)).outcome is Outcome.DONE
+    assert apply(dataset, reference, options=replace(options, is_online=True)).outcome is Outcome.DONE
 
     assert dataset.sql(rows) == alone
     assert len(columns) == {OnUnfit.REFUSE: 1, OnUnfit.EXPAND: 2, OnUnfit.VARIANT: 3}[on_unfit]
@@ -314,7 +309,7 @@ def test_values_that_would_not_survive_are_refused_before_the_first_step(dataset
     before = schema_of(
         ID, column("amount", "bigint"), column("note", nullable=not required), column("old"), before=FIRST
     )
-    assert apply(dataset, put(before, "before.yaml"), PlanOptions()).outcome is Outcome.DONE
+    assert apply(dataset, put(before, "before.yaml"), options=PlanOptions()).outcome is Outcome.DONE
     dataset.sql("UPDATE @.orders SET note = CASE id WHEN 2 THEN 'abc' ELSE '1.5' END")
     after = schema_of(
         ID, column("amount", "bigint"), column("note", "double", nullable=not required), column("old"), before=before

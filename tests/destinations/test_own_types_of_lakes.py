@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from migrated_datasets import ID, put, schema_of
+from migrated_datasets import ID, apply, put, schema_of
 
 from schemactl.destinations import DESTINATIONS, delta, iceberg, parquet
 from schemactl.errors import InputError
 from schemactl.flows.import_ import ImportRequest, import_files
-from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
 from schemactl.flows.migrate.inspection import VerifyRequest, verify
 from schemactl.flows.migrate.plan import PlanRequest, plan_migration
 from schemactl.migration.notes import NoteKind
@@ -25,11 +23,6 @@ from schemactl.schema.types import Column, Properties
 pytestmark = pytest.mark.usefixtures("work")
 
 LAKES = ("parquet", "delta", "iceberg")
-
-
-def apply(url: str, reference: str) -> Outcome:
-    request = ApplyRequest(reference, url, Path("schemas"), PlanOptions())
-    return apply_migration(request, lambda _: True, lambda: nullcontext(None)).outcome
 
 
 def drift(url: str, reference: str) -> tuple[Any, ...]:
@@ -60,12 +53,12 @@ def test_a_type_of_a_database_becomes_the_nearest_one(kind: str, is_added: bool)
     url, start = f"{kind}:lake?dataset=shop", schema_of(ID)
     foreign = {written: word for written, word in FOREIGN.items() if (kind, written) != ("iceberg", "uuid")}
     if is_added:
-        assert apply(url, put(start, "start.yaml")) is Outcome.DONE
+        assert apply(url, put(start, "start.yaml")).outcome is Outcome.DONE
     columns = [Column(f"c{number}", {"x-database-type": written}) for number, written in enumerate(foreign)]
     wanted = put(schema_of(ID, *columns, before=start), "wanted.yaml")
     plan = plan_migration(PlanRequest(wanted, url, Path("schemas"), PlanOptions())).plan
     assert [note.column for note in plan.notes if note.kind is NoteKind.TYPE] == [column.name for column in columns]
-    assert apply(url, wanted) is Outcome.DONE
+    assert apply(url, wanted).outcome is Outcome.DONE
     assert drift(url, wanted) == ()
     types = [properties.get("data_type") for properties in columns_of(url).values()]
     # Delta and Iceberg keep dlt's largest integers as texts.
@@ -77,7 +70,7 @@ def test_a_type_of_a_database_becomes_the_nearest_one(kind: str, is_added: bool)
 def test_lists_of_a_database_stay_lists(kind: str):
     url = f"{kind}:lake?dataset=shop"
     wanted = put(schema_of(ID, Column("tags", {"x-database-type": "VARCHAR[]"})), "wanted.yaml")
-    assert apply(url, wanted) is Outcome.DONE
+    assert apply(url, wanted).outcome is Outcome.DONE
     assert drift(url, wanted) == ()
     assert columns_of(url)["tags"]["x-database-type"] == "array<string>"
 
@@ -104,7 +97,7 @@ def test_types_that_only_arrow_has_are_made_as_they_are():
     pyarrow.parquet.write_table(table, "made/shop/orders/1.parquet")
     import_files(ImportRequest(("parquet:made?dataset=shop",), None, "shop", Path("schemas")))
     copy = "parquet:copy?dataset=shop"
-    assert apply(copy, "shop") is Outcome.DONE
+    assert apply(copy, "shop").outcome is Outcome.DONE
     assert drift(copy, "shop") == ()
     assert columns_of(copy) == columns_of("parquet:made?dataset=shop")
 
@@ -112,8 +105,8 @@ def test_types_that_only_arrow_has_are_made_as_they_are():
 def test_iceberg_s_uuids_are_made_as_they_are():
     url = "iceberg:lake?dataset=shop"
     first = put(schema_of(ID, Column("first", {"x-database-type": "uuid"})), "first.yaml")
-    assert apply(url, first) is Outcome.DONE
+    assert apply(url, first).outcome is Outcome.DONE
     second = schema_of(ID, Column("first", {"x-database-type": "uuid"}), Column("more", {"x-database-type": "UUID"}))
-    assert apply(url, put(second, "second.yaml")) is Outcome.DONE
+    assert apply(url, put(second, "second.yaml")).outcome is Outcome.DONE
     assert drift(url, "./second.yaml") == ()
     assert [properties.get("x-database-type") for properties in columns_of(url).values()] == [None, "uuid", "uuid"]

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import migrated_datasets
 import psycopg
 import pytest
-from migrated_datasets import ID, column, put, schema_of
+from migrated_datasets import ID, apply, column, put, schema_of
 from staged_loads import order, orders, package, quiet, shop
 
 from schemactl.destinations import postgresql
 from schemactl.errors import DestinationError
-from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
+from schemactl.flows.migrate.apply import ApplyRequest
 from schemactl.flows.migrate.migration_folder import NextRequest, hash_folder, next_migration
 from schemactl.flows.migrate.pending import apply_folder
-from schemactl.flows.migrate.rollback import RollbackRequest, rollback
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.reports import Outcome
 from schemactl.migration.steps import AddColumn, ChangeType, CreateTable, DropColumn, DropTable
-from schemactl.schema.types import Column, Schema, Table
+from schemactl.schema.types import Column, Table
 
 pytestmark = pytest.mark.destinations
 
@@ -100,14 +101,7 @@ def caught(url: str) -> list[tuple[Any, ...]]:
     return ask(url, "SELECT DISTINCT who, what FROM public.caught")
 
 
-def apply(url: str, schema: Schema, **options: Any) -> Outcome:
-    request = ApplyRequest(put(schema, "wanted.yaml"), url, Path("schemas"), PlanOptions(**options))
-    return apply_migration(request, lambda _: True, lambda: nullcontext(None)).outcome
-
-
-def undo(url: str, folder: Path | None = None) -> Outcome:
-    request = RollbackRequest("shop", url, allows_destructive=True, folder=folder)
-    return rollback(request, lambda _: True, lambda: nullcontext(None)).outcome
+undo = partial(migrated_datasets.undo, allows_destructive=True)
 
 
 @pytest.fixture(autouse=True)
@@ -127,19 +121,19 @@ AFTER = schema_of(
 @pytest.mark.parametrize("is_online", [False, True])
 def test_no_function_or_operator_of_somebody_else_runs_in_a_migration(database: str, is_online: bool) -> None:
     url = f"{database}?dataset=shop"
-    assert apply(url, BEFORE) is Outcome.DONE
+    assert apply(url, BEFORE).outcome is Outcome.DONE
     ask(database, "INSERT INTO shop.orders VALUES (1, '1', '1.5', '2026-01-02', 'true', '01:02:03', 'YQ==', now())")
     set_traps(database)
 
-    assert apply(url, AFTER, is_online=is_online) is Outcome.DONE
-    assert undo(url) is Outcome.DONE
+    assert apply(url, AFTER, is_online=is_online).outcome is Outcome.DONE
+    assert undo(url).outcome is Outcome.DONE
 
     assert caught(database) == []
 
 
 def test_no_operator_of_somebody_else_runs_as_a_run_is_written_by_itself(database: str) -> None:
     url = f"{database}?dataset=shop"
-    assert apply(url, BEFORE) is Outcome.DONE
+    assert apply(url, BEFORE).outcome is Outcome.DONE
     set_traps(database)
 
     with postgresql.connect(url, "shop") as session:
@@ -196,15 +190,15 @@ def test_columns_become_types_in_the_search_path_and_come_back(database: str, ki
     url = f"{database}?dataset=shop"
     ask(database, *TYPES)
     before = schema_of(ID, column("a"))
-    assert apply(url, before) is Outcome.DONE
+    assert apply(url, before).outcome is Outcome.DONE
     ask(database, "INSERT INTO shop.orders VALUES (1, 'glad'), (2, NULL)")
     after = schema_of(ID, Column("a", {"x-database-type": kind}), before=before)
 
-    assert apply(url, after, is_online=is_online) is Outcome.DONE
+    assert apply(url, after, is_online=is_online).outcome is Outcome.DONE
     assert ask(database, f"SELECT id, a::text FROM shop.orders WHERE a = CAST('glad' AS public.{kind})") == [
         (1, "glad")
     ]
-    assert undo(url) is Outcome.DONE
+    assert undo(url).outcome is Outcome.DONE
 
     assert ask(database, "SELECT id, a FROM shop.orders ORDER BY id") == [(1, "glad"), (2, None)]
 

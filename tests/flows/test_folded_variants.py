@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import migrated_datasets
 import pytest
 from loading_shop import Shop
+from migrated_datasets import undo
 
 from schemactl.errors import DestinationError
 from schemactl.flows.edit import edit_import
-from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
 from schemactl.flows.migrate.inspection import find_status
 from schemactl.flows.migrate.plan import PlanRequest, plan_migration
-from schemactl.flows.migrate.rollback import RollbackRequest, rollback
 from schemactl.flows.sync import sync_schemas
 from schemactl.flows.target import find_destination
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.records import Fill
-from schemactl.migration.reports import ApplyReport, Outcome, RollbackReport
+from schemactl.migration.reports import Outcome
 from schemactl.migration.steps import FoldVariant
 from schemactl.render.findings import report_of_plan
 from schemactl.schema.edits import Edits
@@ -55,18 +55,10 @@ def fold(*names: str, column: str | None = None, folds_all: bool = False, table:
     sync_schemas(("shop",), SCHEMAS, lambda _: True)
 
 
-def apply(to: str, **options: Any) -> ApplyReport:
-    request = ApplyRequest("shop", to, SCHEMAS, PlanOptions(), **options)
-    return apply_migration(request, lambda _: True, lambda: nullcontext(None))
+apply = partial(migrated_datasets.apply, schema="shop")
 
 
-def apply_online(to: str) -> ApplyReport:
-    request = ApplyRequest("shop", to, SCHEMAS, PlanOptions(is_online=True))
-    return apply_migration(request, lambda _: True, lambda: nullcontext(None))
-
-
-def undo(to: str, **options: Any) -> RollbackReport:
-    return rollback(RollbackRequest("shop", to, **options), lambda _: True, lambda: nullcontext(None))
+apply_online = partial(apply, is_online=True)
 
 
 def blockers(to: str) -> list[str]:

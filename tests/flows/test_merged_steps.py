@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import migrated_datasets
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -19,10 +21,8 @@ from schemactl.destinations import delta, duckdb, iceberg, parquet, spark
 from schemactl.destinations._lake.migration import render_together
 from schemactl.destinations.parquet.migration import ParquetMigration
 from schemactl.errors import DestinationError, InputError
-from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
 from schemactl.flows.migrate.inspection import find_status
 from schemactl.flows.migrate.plan import PlanRequest, plan_migration
-from schemactl.flows.migrate.rollback import RollbackRequest, rollback
 from schemactl.flows.migrate.schema_plans import propose
 from schemactl.flows.migrate.state import read_state
 from schemactl.flows.target import migratable
@@ -242,14 +242,10 @@ def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return "parquet:lake?dataset=shop"
 
 
-def apply(reference: str) -> Any:
-    request = ApplyRequest(reference, "parquet:lake?dataset=shop", Path("schemas"), PlanOptions())
-    return apply_migration(request, lambda _: True, lambda: nullcontext(None))
+apply = partial(migrated_datasets.apply, "parquet:lake?dataset=shop")
 
 
-def undo(**changes: Any) -> Any:
-    request = RollbackRequest("shop", "parquet:lake?dataset=shop", allows_destructive=True)
-    return rollback(replace(request, **changes), lambda _: True, lambda: nullcontext(None))
+undo = partial(migrated_datasets.undo, "parquet:lake?dataset=shop", allows_destructive=True)
 
 
 def status() -> Any:

@@ -8,49 +8,28 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from migrated_datasets import ADDED, ENGINES, FIRST, ID, Dataset, column, new_dataset, put, schema_of
+from migrated_datasets import ADDED, FIRST, ID, Dataset, apply, column, new_dataset, plan, put, schema_of, undo
 
 from schemactl.errors import InputError
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
 from schemactl.flows.migrate.baseline import record_baseline
 from schemactl.flows.migrate.inspection import VerifyRequest, find_status, verify
 from schemactl.flows.migrate.plan import PlanRequest, plan_migration
-from schemactl.flows.migrate.rollback import RollbackRequest, rollback
 from schemactl.migration.notes import NoteKind
 from schemactl.migration.options import OnUnfit, PlanOptions
 from schemactl.migration.records import Patience
-from schemactl.migration.reports import ApplyReport, BlockerKind, Outcome, PlanReport, RollbackReport
+from schemactl.migration.reports import BlockerKind, Outcome
 from schemactl.schema.types import Schema, Table
 
 pytestmark = pytest.mark.destinations
 
 
-@pytest.fixture(params=ENGINES)
-def dataset(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Dataset:
+@pytest.fixture
+def dataset(dataset: Dataset) -> Dataset:
     """A dataset ``shop`` with the first schema and two rows."""
-    monkeypatch.chdir(tmp_path)
-    server = request.getfixturevalue("postgres_url") if request.param == "postgresql" else None
-    made = new_dataset(request.param, tmp_path, server)
-    assert apply(made, FIRST).outcome is Outcome.DONE
-    made.sql("INSERT INTO @.orders VALUES (1, 5, 'x', 'o'), (2, 7, '12', NULL)")
-    return made
-
-
-def apply(dataset: Dataset, schema: Schema | str, **changes: Any) -> ApplyReport:
-    reference = schema if isinstance(schema, str) else put(schema, "wanted.yaml")
-    request = ApplyRequest(reference, dataset.url, Path("schemas"), PlanOptions())
-    return apply_migration(replace(request, **changes), lambda _: True, lambda: nullcontext(None))
-
-
-def plan(dataset: Dataset, schema: Schema, out: str | None = None, **options: Any) -> PlanReport:
-    path = Path(out) if out else None
-    request = PlanRequest(put(schema, "wanted.yaml"), dataset.url, Path("schemas"), PlanOptions(**options), out=path)
-    return plan_migration(request)
-
-
-def undo(dataset: Dataset, **changes: Any) -> RollbackReport:
-    request = replace(RollbackRequest("shop", dataset.url), **changes)
-    return rollback(request, lambda _: True, lambda: nullcontext(None))
+    assert apply(dataset, FIRST).outcome is Outcome.DONE
+    dataset.sql("INSERT INTO @.orders VALUES (1, 5, 'x', 'o'), (2, 7, '12', NULL)")
+    return dataset
 
 
 def status(dataset: Dataset, reference: str | None = None) -> Any:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
-from migrated_datasets import ENGINES, FIRST, ID, Dataset, column, new_dataset, put, schema_of
+from migrated_datasets import FIRST, ID, Dataset, apply, column, put, schema_of, undo
 
 from schemactl.cli.app import run
-from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
-from schemactl.flows.migrate.rollback import RollbackRequest, rollback
 from schemactl.migration.options import OnUnfit, PlanOptions
-from schemactl.migration.reports import ApplyReport, Outcome, RollbackReport
+from schemactl.migration.reports import Outcome
 from schemactl.schema.hash import bump
 from schemactl.schema.types import Table
 
@@ -30,22 +26,6 @@ FILLED = schema_of(
     column("state", nullable=False, **{"x-backfill": "new"}),
     before=FIRST,
 )
-
-
-@pytest.fixture(params=ENGINES)
-def dataset(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Dataset:
-    monkeypatch.chdir(tmp_path)
-    url = request.getfixturevalue("postgres_url") if request.param == "postgresql" else None
-    return new_dataset(request.param, tmp_path, url)
-
-
-def apply(dataset: Dataset, reference: str, options: PlanOptions | None = None, **changes: Any) -> ApplyReport:
-    request = replace(ApplyRequest(reference, dataset.url, Path("schemas"), options or PlanOptions()), **changes)
-    return apply_migration(request, lambda _: True, lambda: nullcontext(None))
-
-
-def undo(dataset: Dataset) -> RollbackReport:
-    return rollback(RollbackRequest("shop", dataset.url), lambda _: True, lambda: nullcontext(None))
 
 
 def clean(dataset: Dataset, capsys: pytest.CaptureFixture[str]) -> str:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
-from migrated_datasets import ENGINES, ID, Dataset, column, new_dataset, put, schema_of
+from migrated_datasets import ID, Dataset, apply, column, put, schema_of
 
 from schemactl.cli.app import run
-from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
 from schemactl.flows.migrate.plan import PlanRequest, plan_migration
 from schemactl.migration.notes import Note, NoteKind
 from schemactl.migration.options import OnUnfit, PlanOptions
@@ -24,18 +22,10 @@ RENAMED = schema_of(ID, column("sum", "bigint", **{"x-renamed-from": "amount"}),
 EXPAND = PlanOptions(on_unfit=OnUnfit.EXPAND)
 
 
-@pytest.fixture(params=ENGINES)
-def dataset(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Dataset:
-    monkeypatch.chdir(tmp_path)
-    server = request.getfixturevalue("postgres_url") if request.param == "postgresql" else None
-    made = new_dataset(request.param, tmp_path, server)
-    assert apply(made, FIRST, PlanOptions()) is Outcome.DONE
-    return made
-
-
-def apply(dataset: Dataset, schema: Schema, options: PlanOptions = EXPAND) -> Outcome:
-    request = ApplyRequest(put(schema, "wanted.yaml"), dataset.url, Path("schemas"), options)
-    return apply_migration(request, lambda _: True, lambda: nullcontext(None)).outcome
+@pytest.fixture
+def dataset(dataset: Dataset) -> Dataset:
+    assert apply(dataset, FIRST).outcome is Outcome.DONE
+    return dataset
 
 
 def reported(dataset: Dataset, schema: Schema) -> list[Note]:
@@ -60,7 +50,7 @@ def test_what_stays_with_the_old_column_is_reported(dataset: Dataset, schema: Sc
     assert f"is renamed to `{name}__before_1`" in note.message
     parts = ("its default",) if dataset.kind == "duckdb" else ("seen", "quick")
     assert all(part in note.message for part in parts)
-    assert apply(dataset, schema) is Outcome.DONE
+    assert apply(dataset, schema, EXPAND).outcome is Outcome.DONE
     if dataset.kind == "duckdb":
         assert dataset.sql("SELECT column_name FROM duckdb_columns() WHERE column_default IS NOT NULL") == [
             (f"{name}__before_1",)

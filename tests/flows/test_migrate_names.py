@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
+import migrated_datasets
 import pytest
 from hypothesis import HealthCheck, given, settings
 from migrated_datasets import ID, Dataset, column, new_dataset, put, schema_of
@@ -14,7 +14,6 @@ from stated_renames import Renames, stated_renames
 from schemactl.cli.app import run
 from schemactl.destinations.parquet.migration import ParquetMigration
 from schemactl.errors import DestinationError
-from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.reports import Outcome
 from schemactl.schema.hash import bump
@@ -233,13 +232,9 @@ def dataset(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.
     return made
 
 
-def apply(
-    dataset: Dataset, schema: Schema, options: PlanOptions | None = None, *, allows_destructive: bool = False
-) -> None:
-    reference, chosen = put(schema, "wanted.yaml"), options or PlanOptions()
-    request = ApplyRequest(reference, dataset.url, Path("schemas"), chosen, allows_destructive=allows_destructive)
-    done = apply_migration(request, lambda _: True, lambda: nullcontext(None))
-    assert done.outcome in (Outcome.DONE, Outcome.NOTHING)
+def apply(dataset: Dataset, schema: Schema, options: PlanOptions | None = None, **choices: bool) -> None:
+    report = migrated_datasets.apply(dataset, schema, options, **choices)
+    assert report.outcome in (Outcome.DONE, Outcome.NOTHING)
 
 
 def test_values_follow_names_that_are_swapped(dataset: Dataset) -> None:

@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import migrated_datasets
 import pytest
-from migrated_datasets import ID, Dataset, column, new_dataset, put, schema_of
+from migrated_datasets import ID, Dataset, column, new_dataset, schema_of, undo
 
 from schemactl.destinations import DESTINATIONS
 from schemactl.destinations.duckdb.session import DuckDbSession
 from schemactl.destinations.sqlite.session import SqliteDatabase
 from schemactl.errors import DestinationError, InputError
-from schemactl.flows.migrate.apply import Agree, ApplyRequest, apply_migration
 from schemactl.flows.migrate.inspection import find_status
-from schemactl.flows.migrate.plan import PlanRequest, plan_migration
-from schemactl.flows.migrate.rollback import RollbackRequest, rollback
 from schemactl.flows.migrate.schema_plans import propose
 from schemactl.flows.migrate.state import read_state
 from schemactl.flows.target import migratable
 from schemactl.migration.migration_plan import MigrationPlan, make_plan
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.plan_documents import write_plan
-from schemactl.migration.reports import ApplyReport, BlockerKind, Outcome, PlanReport, RollbackReport
+from schemactl.migration.reports import BlockerKind, Outcome, PlanReport
 from schemactl.migration.statements import COPY_PREFIX
 from schemactl.schema.types import Schema
 
@@ -104,22 +102,11 @@ class Statements:
 OPTIONS = PlanOptions(compares_unique=True)
 
 
-def apply(
-    dataset: Dataset, schema: Schema, *, is_step_by_step: bool = False, agree: Agree[Any] = lambda _: True
-) -> ApplyReport:
-    return apply_what(dataset, put(schema, "wanted.yaml"), is_step_by_step=is_step_by_step, agree=agree)
-
-
-def apply_what(
-    dataset: Dataset, what: str, *, is_step_by_step: bool = False, agree: Agree[Any] = lambda _: True
-) -> ApplyReport:
-    request = ApplyRequest(what, dataset.url, Path("schemas"), OPTIONS, is_step_by_step=is_step_by_step)
-    return apply_migration(request, agree, lambda: nullcontext(None))
+apply = partial(migrated_datasets.apply, options=OPTIONS)
 
 
 def plan(dataset: Dataset, schema: Schema, out: str | None = None) -> MigrationPlan:
-    path = None if out is None else Path(out)
-    return plan_migration(PlanRequest(put(schema, "wanted.yaml"), dataset.url, Path("schemas"), OPTIONS, out=path)).plan
+    return migrated_datasets.plan(dataset, schema, OPTIONS, out).plan
 
 
 def put_older_plan(dataset: Dataset, schema: Schema) -> str:
@@ -133,10 +120,6 @@ def put_older_plan(dataset: Dataset, schema: Schema) -> str:
     assert "done_with" not in text
     Path("older.plan.json").write_text(text)
     return "older.plan.json"
-
-
-def undo(dataset: Dataset, **changes: Any) -> RollbackReport:
-    return rollback(RollbackRequest("shop", dataset.url, **changes), lambda _: True, lambda: nullcontext(None))
 
 
 def about_copies(statements: Iterable[tuple[str, ...]]) -> list[str]:
@@ -173,7 +156,7 @@ def test_a_table_is_copied_once_for_all_neighbours_forth_and_back(dataset: Datas
 
 
 def test_steps_done_by_one_copy_leave_what_each_by_itself_leaves(dataset: Dataset, copies: list[str]) -> None:
-    assert apply_what(dataset, put_older_plan(dataset, AFTER)).outcome is Outcome.DONE
+    assert apply(dataset, put_older_plan(dataset, AFTER)).outcome is Outcome.DONE
     alone, by_themselves = (reported(dataset), rows(dataset)), len(copies)
     assert undo(dataset).outcome is Outcome.DONE
     copies.clear()
@@ -191,7 +174,7 @@ def test_the_copies_that_are_shown_are_the_ones_that_are_run(
     shown = plan(dataset, AFTER, "after.plan.json")
     assert [len(places) for places in shown.groups if len(places) > 1] == GROUPS[dataset.kind]
 
-    report = apply_what(dataset, "after.plan.json", is_step_by_step=is_step_by_step)
+    report = apply(dataset, "after.plan.json", is_step_by_step=is_step_by_step)
 
     assert report.outcome is Outcome.DONE
     assert report.planned.plan == shown
@@ -290,7 +273,7 @@ def test_a_plan_that_somebody_made_share_more_copies_is_refused(dataset: Dataset
     Path("forged.plan.json").write_text(write_plan(forged))
 
     with pytest.raises(InputError, match="do not match its steps"):
-        apply_what(dataset, "forged.plan.json")
+        apply(dataset, "forged.plan.json")
 
 
 def test_a_value_that_does_not_survive_the_copy_leaves_all_as_it_was(dataset: Dataset) -> None:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
-from migrated_datasets import ID, Dataset, column, new_dataset, put, schema_of
+from migrated_datasets import ID, Dataset, apply, column, new_dataset, put, schema_of, undo
 
-from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
 from schemactl.flows.migrate.plan import PlanRequest, plan_migration
-from schemactl.flows.migrate.rollback import RollbackRequest, rollback
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.reports import Outcome
 from schemactl.migration.steps import ChangeType
@@ -72,35 +69,25 @@ def wanted(dataset: Dataset, **hints: int) -> Schema:
     return schema_of(ID, *(column(f"c{number}", **hints) for number in range(len(MADE[dataset.kind]))))
 
 
-def apply(dataset: Dataset, schema: Schema) -> Outcome:
-    request = ApplyRequest(put(schema, "wanted.yaml"), dataset.url, Path("schemas"), PlanOptions())
-    return apply_migration(request, lambda _: True, lambda: nullcontext(None)).outcome
-
-
-def undo(dataset: Dataset) -> Outcome:
-    request = RollbackRequest("shop", dataset.url, allows_destructive=True)
-    return rollback(request, lambda _: True, lambda: nullcontext(None)).outcome
-
-
 def rows(dataset: Dataset) -> list[tuple[object, ...]]:
     return dataset.sql("SELECT * FROM @.orders ORDER BY id")
 
 
 def test_each_value_becomes_its_text_and_comes_back(dataset: Dataset) -> None:
     before = rows(dataset)
-    assert apply(dataset, wanted(dataset)) is Outcome.DONE
+    assert apply(dataset, wanted(dataset)).outcome is Outcome.DONE
     texts = tuple(value for _, value in MADE[dataset.kind])
     assert rows(dataset) == [(1, *texts), (2, *(None for _ in texts))]
-    assert undo(dataset) is Outcome.DONE
+    assert undo(dataset, allows_destructive=True).outcome is Outcome.DONE
     assert rows(dataset) == before
-    assert apply(dataset, wanted(dataset)) is Outcome.DONE  # the types are the same again
+    assert apply(dataset, wanted(dataset)).outcome is Outcome.DONE  # the types are the same again
 
 
 @pytest.mark.parametrize("value", ["zz", UUID.upper(), "{" + UUID + "}"])
 def test_a_text_that_is_no_such_value_stays(dataset: Dataset, value: str) -> None:
-    assert apply(dataset, wanted(dataset)) is Outcome.DONE
+    assert apply(dataset, wanted(dataset)).outcome is Outcome.DONE
     dataset.sql(f"UPDATE @.orders SET c0 = '{value}' WHERE id = 2")
-    assert undo(dataset) is Outcome.REFUSED
+    assert undo(dataset, allows_destructive=True).outcome is Outcome.REFUSED
     assert rows(dataset)[1][1] == value
 
 

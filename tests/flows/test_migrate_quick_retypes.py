@@ -5,18 +5,14 @@ PostgreSQL gives the same by its guarded statement.
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from migrated_datasets import ID, Dataset, column, new_dataset, put, schema_of
+from migrated_datasets import ID, Dataset, apply, column, new_dataset, schema_of, undo
 
 from schemactl.destinations._migration.session import SqlMigration
-from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
-from schemactl.flows.migrate.rollback import RollbackRequest, rollback
-from schemactl.migration.options import PlanOptions
 from schemactl.migration.reports import Outcome
 from schemactl.migration.steps import ChangeType, RenameColumn, RenameTable, Step
 from schemactl.schema.hash import bump
@@ -50,11 +46,6 @@ def known(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Step, bool]]:
 
     monkeypatch.setattr(SqlMigration, "run", run)
     return seen
-
-
-def apply(dataset: Dataset, schema: Schema) -> Any:
-    request = ApplyRequest(put(schema, "wanted.yaml"), dataset.url, Path("schemas"), PlanOptions())
-    return apply_migration(request, lambda _: True, lambda: nullcontext(None))
 
 
 def renamed() -> Schema:
@@ -101,10 +92,6 @@ def test_behind_a_rename_an_odd_value_is_converted_with_a_guard(
     retypes = {step.after.name: is_known for step, is_known in known if isinstance(step, ChangeType)}
     assert retypes == {"sum": False, "day": dataset.kind == "duckdb"}
     assert dataset.sql("SELECT sum FROM @.orders ORDER BY id") == [(5,), (-7,), (1000,)]
-
-
-def undo(dataset: Dataset) -> Any:
-    return rollback(RollbackRequest("shop", dataset.url), lambda _: True, lambda: nullcontext(None))
 
 
 def shortened(dataset: Dataset) -> None:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
+import migrated_datasets
 import pytest
-from migrated_datasets import ENGINES, ID, Dataset, column, new_dataset, put, schema_of
+from migrated_datasets import ID, Dataset, column, new_dataset, schema_of
 
 from schemactl.destinations._migration.session import SqlMigration
 from schemactl.errors import DestinationError
-from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
-from schemactl.migration.options import PlanOptions
 from schemactl.migration.reports import BlockerKind, Outcome
 from schemactl.migration.steps import ChangeType, SetNotNull
 from schemactl.schema.hash import bump
@@ -27,24 +25,21 @@ AFTER = schema_of(
 )
 
 
-def made(kind: str, request: pytest.FixtureRequest, folder: Path) -> Dataset:
-    server = request.getfixturevalue("postgres_url") if kind == "postgresql" else None
-    found = new_dataset(kind, folder, server)
-    assert apply(found, BEFORE).outcome is Outcome.DONE
-    found.sql("INSERT INTO @.orders VALUES (1, '5', 'x', '2024-01-02'), (2, '-7', 'y', NULL)")
-    return found
-
-
-@pytest.fixture(params=ENGINES)
-def dataset(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Dataset:
-    monkeypatch.chdir(tmp_path)
-    return made(request.param, request, tmp_path)
+def filled(dataset: Dataset) -> Dataset:
+    assert apply(dataset, BEFORE).outcome is Outcome.DONE
+    dataset.sql("INSERT INTO @.orders VALUES (1, '5', 'x', '2024-01-02'), (2, '-7', 'y', NULL)")
+    return dataset
 
 
 @pytest.fixture
-def on_postgres(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Dataset:
+def dataset(dataset: Dataset) -> Dataset:
+    return filled(dataset)
+
+
+@pytest.fixture
+def on_postgres(postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Dataset:
     monkeypatch.chdir(tmp_path)
-    return made("postgresql", request, tmp_path)
+    return filled(new_dataset("postgresql", tmp_path, postgres_url))
 
 
 def apply(dataset: Dataset, schema: Schema, meanwhile: Callable[[], object] = lambda: None, **asked: bool) -> Any:
@@ -54,8 +49,7 @@ def apply(dataset: Dataset, schema: Schema, meanwhile: Callable[[], object] = la
         meanwhile()
         return True
 
-    request = ApplyRequest(put(bump(schema), "wanted.yaml"), dataset.url, Path("schemas"), PlanOptions(), **asked)
-    return apply_migration(request, agree, lambda: nullcontext(None))
+    return migrated_datasets.apply(dataset, bump(schema), agree=agree, **asked)
 
 
 def kinds(dataset: Dataset) -> dict[str, str]:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
-from migrated_datasets import ID, Dataset, column, new_dataset, put, schema_of
+from migrated_datasets import ID, Dataset, apply, column, new_dataset, schema_of
 
-from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
-from schemactl.migration.options import PlanOptions
 from schemactl.migration.reports import Outcome
-from schemactl.schema.types import Schema
 
 pytestmark = pytest.mark.destinations
 
@@ -29,11 +25,6 @@ def dataset(postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert apply(dataset, BEFORE).outcome is Outcome.DONE
     dataset.sql("INSERT INTO @.orders VALUES (1, '5', 'first'), (2, '-7', NULL)")
     return dataset
-
-
-def apply(dataset: Dataset, schema: Schema) -> Any:
-    request = ApplyRequest(put(schema, "wanted.yaml"), dataset.url, Path("schemas"), PlanOptions())
-    return apply_migration(request, lambda _: True, lambda: nullcontext(None))
 
 
 @pytest.fixture

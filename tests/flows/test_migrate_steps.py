@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from migrated_datasets import ADDED, FIRST, ID, Dataset, column, new_dataset, put, schema_of
+from migrated_datasets import ADDED, FIRST, ID, Dataset, apply, column, new_dataset, put, schema_of
 
 from schemactl.destinations import sqlite
 from schemactl.errors import DestinationError
-from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
 from schemactl.flows.migrate.forward_run import ForwardRun
 from schemactl.flows.migrate.plan import PlanRequest, plan_migration
 from schemactl.flows.migrate.runner import LockRetry, step_record
@@ -99,8 +97,7 @@ def test_a_dropped_key_is_seen_once_it_is_gone() -> None:
 def dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Dataset:
     monkeypatch.chdir(tmp_path)
     made = new_dataset("sqlite", tmp_path)
-    request = ApplyRequest(put(FIRST, "first.yaml"), made.url, Path("schemas"), PlanOptions())
-    apply_migration(request, lambda _: True, lambda: nullcontext(None))
+    apply(made, FIRST)
     made.sql("INSERT INTO orders VALUES (1, 5, 'x', 'o')")
     return made
 
@@ -152,10 +149,8 @@ def test_values_that_become_the_same_are_counted_before_they_become_a_key(datase
     dataset.sql("UPDATE orders SET note = '1'")
     dataset.sql("INSERT INTO orders VALUES (2, 5, '01', 'o')")
     number = column("note", "bigint", nullable=False, primary_key=True)
-    reference = put(schema_of(ID, column("amount", "bigint"), number, column("old"), before=FIRST), "keyed.yaml")
-    options = PlanOptions(compares_primary_keys=True)
-    request = ApplyRequest(reference, dataset.url, Path("schemas"), options)
-    report = apply_migration(request, lambda _: True, lambda: nullcontext(None))
+    keyed = schema_of(ID, column("amount", "bigint"), number, column("old"), before=FIRST)
+    report = apply(dataset, keyed, compares_primary_keys=True)
     assert report.is_refused
     (blocker,) = report.planned.blockers
     assert blocker.message == "2 rows of `orders` have a null or a duplicate value in `note`"

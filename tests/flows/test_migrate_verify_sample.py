@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from migrated_datasets import ENGINES, ID, Dataset, column, new_dataset, put, schema_of
+from migrated_datasets import ID, Dataset, apply, column, new_dataset, put, schema_of
 
 from schemactl.destinations import MigrationSession
 from schemactl.destinations.parquet.migration import ParquetMigration
 from schemactl.errors import InputError
-from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
 from schemactl.flows.migrate.inspection import VerifyRequest, verify
 from schemactl.inference.sample import parse_sample
-from schemactl.migration.options import PlanOptions
 from schemactl.migration.reports import VerifyReport
 
 pytestmark = pytest.mark.destinations
@@ -26,20 +23,16 @@ LOOSE = schema_of(ID, column("note"))
 STRICT = schema_of(ID, column("note", nullable=False), before=LOOSE)
 
 
-@pytest.fixture(params=ENGINES)
-def dataset(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Dataset:
+@pytest.fixture
+def dataset(dataset: Dataset) -> Dataset:
     """A table of 2,000 rows, a null in each second one."""
-    monkeypatch.chdir(tmp_path)
-    server = request.getfixturevalue("postgres_url") if request.param == "postgresql" else None
-    made = new_dataset(request.param, tmp_path, server)
-    wanted = ApplyRequest(put(LOOSE, "loose.yaml"), made.url, Path("schemas"), PlanOptions())
-    apply_migration(wanted, lambda _: True, lambda: nullcontext(None))
-    made.sql(f"""
+    apply(dataset, LOOSE)
+    dataset.sql(f"""
         INSERT INTO @.orders
         WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < {ROWS})
         SELECT n, CASE WHEN n % 2 = 0 THEN 'x' END FROM numbers
     """)
-    return made
+    return dataset
 
 
 def verified(dataset: Dataset, sample: str) -> VerifyReport:
@@ -93,8 +86,7 @@ def test_a_destination_without_samples_says_so(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(ParquetMigration, "unfit", MigrationSession.unfit)
     monkeypatch.chdir(tmp_path)
     url = f"parquet:{tmp_path / 'lake'}"
-    wanted = ApplyRequest(put(LOOSE, "loose.yaml"), url, Path("schemas"), PlanOptions())
-    apply_migration(wanted, lambda _: True, lambda: nullcontext(None))
+    apply(url, LOOSE)
     pq.write_table(pa.table({"id": range(10), "note": ["x"] * 10}), "lake/orders/9999999999.1.a.parquet")
     request = VerifyRequest(put(STRICT, "strict.yaml"), url, Path("schemas"), sample=parse_sample("10%"))
 

@@ -7,21 +7,20 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import migrated_datasets
 import pytest
 from forked_commands import MIGRATION
 from migrated_datasets import column, put
 
 from schemactl.destinations.parquet.migration import ParquetMigration
 from schemactl.errors import DestinationError, InputError
-from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
 from schemactl.flows.migrate.inspection import VerifyRequest, find_status, verify
 from schemactl.flows.migrate.plan import PlanRequest, plan_migration
-from schemactl.flows.migrate.rollback import RollbackRequest, rollback
 from schemactl.formats import dlt as dlt_format
 from schemactl.migration.options import OnUnfit, PlanOptions
 from schemactl.migration.reports import BlockerKind, Outcome
@@ -149,15 +148,10 @@ def changed(schema: Schema, retyped: str = "bigint") -> Schema:
     return bump(schema.with_table(replace(orders, columns=columns)))
 
 
-def apply(lake: Lake, schema: Schema, **options: Any) -> Any:
-    request = ApplyRequest(put(schema, "wanted.yaml"), lake.url, Path("schemas"), PlanOptions(**options))
-    request = replace(request, allows_destructive=True)
-    return apply_migration(request, lambda _: True, lambda: nullcontext(None))
+apply = partial(migrated_datasets.apply, allows_destructive=True)
 
 
-def undo(lake: Lake, **changes: Any) -> Any:
-    request = replace(RollbackRequest("shop", lake.url, allows_destructive=True), **changes)
-    return rollback(request, lambda _: True, lambda: nullcontext(None))
+undo = partial(migrated_datasets.undo, allows_destructive=True)
 
 
 def status(lake: Lake, reference: str | None = None) -> Any:

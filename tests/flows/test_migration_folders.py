@@ -9,9 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import migrated_datasets
 import pytest
 from command_schemas import check_document
-from migrated_datasets import ADDED, ENGINES, FIRST, ID, Dataset, column, new_dataset, put, schema_of
+from migrated_datasets import ADDED, ENGINES, FIRST, ID, Dataset, column, new_dataset, put, schema_of, undo
 
 from schemactl.cli.app import run
 from schemactl.destinations._migration.session import SqlMigration
@@ -19,7 +20,6 @@ from schemactl.errors import InputError
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
 from schemactl.flows.migrate.migration_folder import NextRequest, check_folder, next_migration, rebase_folder
 from schemactl.flows.migrate.pending import apply_folder, find_folder_status, plan_next_there
-from schemactl.flows.migrate.rollback import RollbackRequest, rollback
 from schemactl.flows.target import migratable
 from schemactl.migration.options import OnUnfit, PlanOptions
 from schemactl.migration.records import Patience
@@ -31,12 +31,6 @@ pytestmark = pytest.mark.usefixtures("work")
 FOLDER = Path("migrations")
 COLORED = schema_of(*FIRST.tables["orders"].columns.values(), column("color"), before=FIRST)
 SIZED = schema_of(*FIRST.tables["orders"].columns.values(), column("size", "bigint"), before=FIRST)
-
-
-@pytest.fixture(params=ENGINES)
-def dataset(request: pytest.FixtureRequest, tmp_path: Path) -> Dataset:
-    server = request.getfixturevalue("postgres_url") if request.param == "postgresql" else None
-    return new_dataset(request.param, tmp_path, server)
 
 
 def add(schema: Schema, title: str | None = None, **changes: Any) -> NextReport:
@@ -92,7 +86,7 @@ def test_a_migration_is_undone_as_any_other_run_and_is_pending_again(dataset: Da
     add(ADDED, "add")
     apply(dataset)
 
-    report = rollback(RollbackRequest("shop", dataset.url), lambda _: True, lambda: nullcontext(None))
+    report = undo(dataset)
 
     assert report.outcome is Outcome.DONE
     assert dataset.columns() == ["id", "amount", "note", "old"]
@@ -104,8 +98,7 @@ def test_a_migration_is_undone_as_any_other_run_and_is_pending_again(dataset: Da
 def test_a_destination_with_another_schema_is_refused(dataset: Dataset) -> None:
     add(FIRST)
     add(ADDED, "add")
-    request = ApplyRequest(put(SIZED, "sized.yaml"), dataset.url, Path("schemas"), PlanOptions())
-    apply_migration(request, lambda _: True, lambda: nullcontext(None))
+    migrated_datasets.apply(dataset, SIZED)
 
     report = apply(dataset)
 
@@ -121,8 +114,7 @@ def test_a_destination_that_was_brought_to_a_migrations_schema_in_another_way_go
     dataset: Dataset,
 ) -> None:
     add(FIRST)
-    request = ApplyRequest(put(FIRST, "first.yaml"), dataset.url, Path("schemas"), PlanOptions())
-    apply_migration(request, lambda _: True, lambda: nullcontext(None))
+    migrated_datasets.apply(dataset, FIRST)
     add(ADDED, "add")
 
     assert find_folder_status(FOLDER, dataset.url).pending == ("0002_add",)
@@ -222,8 +214,7 @@ def test_a_migration_that_was_killed_half_way_goes_on(tmp_path: Path, monkeypatc
 @pytest.mark.destinations
 def test_the_first_migration_may_begin_with_a_schema_that_is_there(tmp_path: Path) -> None:
     dataset = new_dataset("sqlite", tmp_path)
-    request = ApplyRequest(put(FIRST, "first.yaml"), dataset.url, Path("schemas"), PlanOptions())
-    apply_migration(request, lambda _: True, lambda: nullcontext(None))
+    migrated_datasets.apply(dataset, put(FIRST, "first.yaml"))
     add(ADDED, "add", start="./first.yaml")
 
     assert problems() == []

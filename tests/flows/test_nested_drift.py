@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
 import duckdb
 import pytest
+from migrated_datasets import apply
 
 from schemactl.flows.diff import DiffRequest, diff_schemas
-from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
 from schemactl.flows.migrate.inspection import VerifyRequest, find_status, verify
 from schemactl.flows.migrate.plan import PlanRequest, plan_migration
 from schemactl.formats.dlt import write as write_schema
@@ -53,7 +52,7 @@ def test_a_new_field_waits_for_the_next_load_and_is_no_drift(url: str) -> None:
     wanted = stating("struct<b:array<string>,a:bigint>")
 
     planned = plan_migration(PlanRequest(wanted, url, SCHEMAS, PlanOptions()))
-    apply_migration(ApplyRequest(wanted, url, SCHEMAS, PlanOptions()), lambda _: True, lambda: nullcontext(None))
+    apply(url, wanted)
 
     (note,) = planned.plan.notes
     assert (note.kind, note.table, note.column) == (NoteKind.WAITS, "orders", "meta")

@@ -7,9 +7,11 @@ import signal
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import migrated_datasets
 import pytest
 from forked_commands import BETWEEN_STEPS, Commands, forked_commands
 from migrated_datasets import ENGINES, FIRST, ID, Dataset, column, new_dataset, put, schema_of
@@ -20,11 +22,10 @@ from schemactl.errors import DestinationError, InputError
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
 from schemactl.flows.migrate.migration_folder import NextRequest, check_folder, hash_folder, next_migration
 from schemactl.flows.migrate.pending import apply_folder, find_folder_status
-from schemactl.flows.migrate.rollback import RollbackRequest, rollback
 from schemactl.migration.custom_sql import When
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.records import StepState
-from schemactl.migration.reports import BlockerKind, FolderApplyReport, Outcome, RollbackReport
+from schemactl.migration.reports import BlockerKind, FolderApplyReport, Outcome
 from schemactl.schema.types import Schema
 
 pytestmark = pytest.mark.destinations
@@ -59,10 +60,9 @@ def inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-@pytest.fixture(params=ENGINES)
-def dataset(request: pytest.FixtureRequest, tmp_path: Path) -> Dataset:
-    server = request.getfixturevalue("postgres_url") if request.param == "postgresql" else None
-    return filled(new_dataset(request.param, tmp_path, server))
+@pytest.fixture
+def dataset(dataset: Dataset) -> Dataset:
+    return filled(dataset)
 
 
 def filled(dataset: Dataset) -> Dataset:
@@ -105,9 +105,7 @@ def apply(dataset: Dataset, **changes: Any) -> FolderApplyReport:
     return apply_folder(FOLDER, request, lambda _: True, lambda: nullcontext(None))
 
 
-def undo(dataset: Dataset, folder: Path | None = FOLDER, **changes: Any) -> RollbackReport:
-    request = replace(RollbackRequest("shop", dataset.url, folder=folder), **changes)
-    return rollback(request, lambda _: True, lambda: nullcontext(None))
+undo = partial(migrated_datasets.undo, folder=FOLDER)
 
 
 def rows(dataset: Dataset) -> list[tuple[Any, ...]]:

@@ -7,33 +7,9 @@ from typing import get_args
 
 import pytest
 
+from schemactl.migration import steps
 from schemactl.migration.abilities import Abilities
 from schemactl.migration.effects import place_before
-from schemactl.migration.steps import (
-    AddColumn,
-    AddPrimaryKey,
-    AddUnique,
-    Backfill,
-    ChangeType,
-    CreateTable,
-    DescribeTable,
-    DropColumn,
-    DropNotNull,
-    DropPrimaryKey,
-    DropTable,
-    DropUnique,
-    FillColumn,
-    FoldVariant,
-    Phase,
-    Prepare,
-    RenameColumn,
-    RenameTable,
-    RestoreColumn,
-    SetNotNull,
-    Step,
-    SwapColumns,
-    UnfoldVariant,
-)
 from schemactl.migration.table_model import StepDoesNotFit
 from schemactl.migration.ways import Risk, Way
 from schemactl.schema.types import Column, Table
@@ -47,33 +23,33 @@ ORDERS = Table("orders", {column.name: column for column in (ID, KEY, NAME, AMOU
 WITHOUT_KEY = replace(
     ORDERS, columns={**ORDERS.columns, "key": Column("key", {"data_type": "bigint", "nullable": False})}
 )
-BACKFILL = Backfill("orders", AMOUNT, NEW_AMOUNT)
-SWAP = SwapColumns(BACKFILL, "amount__before_1")
+BACKFILL = steps.Backfill("orders", AMOUNT, NEW_AMOUNT)
+SWAP = steps.SwapColumns(BACKFILL, "amount__before_1")
 
-SAMPLES: list[tuple[Step, Table | None]] = [
-    (CreateTable(ORDERS), None),
-    (CreateTable(ORDERS, "_schemactl_old_1_orders"), None),
-    (DropTable(ORDERS), ORDERS),
-    (DropTable(ORDERS, "_schemactl_old_1_orders"), ORDERS),
-    (RenameTable("orders", "sales"), ORDERS),
-    (DescribeTable("orders", {"": "x", "name": "a name"}, {"": None, "name": "another"}), ORDERS),
-    (AddColumn("orders", Column("note", {"data_type": "text"})), ORDERS),
-    (DropColumn("orders", NAME), ORDERS),
-    (RenameColumn("orders", "name", "title"), ORDERS),
-    (ChangeType("orders", AMOUNT, Column("amount", {"data_type": "bigint"})), ORDERS),
+SAMPLES: list[tuple[steps.Step, Table | None]] = [
+    (steps.CreateTable(ORDERS), None),
+    (steps.CreateTable(ORDERS, "_schemactl_old_1_orders"), None),
+    (steps.DropTable(ORDERS), ORDERS),
+    (steps.DropTable(ORDERS, "_schemactl_old_1_orders"), ORDERS),
+    (steps.RenameTable("orders", "sales"), ORDERS),
+    (steps.DescribeTable("orders", {"": "x", "name": "a name"}, {"": None, "name": "another"}), ORDERS),
+    (steps.AddColumn("orders", Column("note", {"data_type": "text"})), ORDERS),
+    (steps.DropColumn("orders", NAME), ORDERS),
+    (steps.RenameColumn("orders", "name", "title"), ORDERS),
+    (steps.ChangeType("orders", AMOUNT, Column("amount", {"data_type": "bigint"})), ORDERS),
     (BACKFILL, ORDERS),
-    (FoldVariant("orders", NAME, AMOUNT), ORDERS),
-    (UnfoldVariant("orders", NAME, AMOUNT), ORDERS),
-    (FillColumn("orders", AMOUNT, "0"), ORDERS),
-    (SetNotNull("orders", AMOUNT), ORDERS),
-    (DropNotNull("orders", ID), ORDERS),
-    (AddUnique("orders", "amount"), ORDERS),
-    (DropUnique("orders", "name"), ORDERS),
-    (AddPrimaryKey("orders", ("id", "key")), WITHOUT_KEY),
-    (DropPrimaryKey("orders", ("key",)), ORDERS),
-    (Prepare(BACKFILL, Phase.START_SYNC), ORDERS),
+    (steps.FoldVariant("orders", NAME, AMOUNT), ORDERS),
+    (steps.UnfoldVariant("orders", NAME, AMOUNT), ORDERS),
+    (steps.FillColumn("orders", AMOUNT, "0"), ORDERS),
+    (steps.SetNotNull("orders", AMOUNT), ORDERS),
+    (steps.DropNotNull("orders", ID), ORDERS),
+    (steps.AddUnique("orders", "amount"), ORDERS),
+    (steps.DropUnique("orders", "name"), ORDERS),
+    (steps.AddPrimaryKey("orders", ("id", "key")), WITHOUT_KEY),
+    (steps.DropPrimaryKey("orders", ("key",)), ORDERS),
+    (steps.Prepare(BACKFILL, steps.Phase.START_SYNC), ORDERS),
     (SWAP, ORDERS),
-    (RestoreColumn(SWAP), SWAP.apply_to(ORDERS)),
+    (steps.RestoreColumn(SWAP), SWAP.apply_to(ORDERS)),
 ]
 
 each_sample = pytest.mark.parametrize(
@@ -82,11 +58,11 @@ each_sample = pytest.mark.parametrize(
 
 
 def test_every_kind_of_step_has_a_sample() -> None:
-    assert {type(step) for step, _ in SAMPLES} == set(get_args(Step))
+    assert {type(step) for step, _ in SAMPLES} == set(get_args(steps.Step))
 
 
 @each_sample
-def test_the_undo_of_a_step_restores_its_table(step: Step, table: Table | None) -> None:
+def test_the_undo_of_a_step_restores_its_table(step: steps.Step, table: Table | None) -> None:
     if not step.undo.is_possible:
         assert step.undo.note
         assert step.undo.steps == ()
@@ -98,7 +74,7 @@ def test_the_undo_of_a_step_restores_its_table(step: Step, table: Table | None) 
 
 
 @each_sample
-def test_a_step_in_the_names_that_it_has_is_the_same_step(step: Step, table: Table | None) -> None:
+def test_a_step_in_the_names_that_it_has_is_the_same_step(step: steps.Step, table: Table | None) -> None:
     assert step.with_names(step.table_name, step.column_before or "") == step
     renamed = step.with_names("other", step.column_before or "")
     assert renamed.table_name == "other"
@@ -106,7 +82,7 @@ def test_a_step_in_the_names_that_it_has_is_the_same_step(step: Step, table: Tab
 
 
 @each_sample
-def test_each_column_after_a_step_is_traced_to_one_before_it(step: Step, table: Table | None) -> None:
+def test_each_column_after_a_step_is_traced_to_one_before_it(step: steps.Step, table: Table | None) -> None:
     after = step.apply_to(table)
     for column in after.columns if after is not None else ():
         assert after is not None
@@ -120,23 +96,23 @@ def test_each_column_after_a_step_is_traced_to_one_before_it(step: Step, table: 
 
 
 @each_sample
-def test_a_step_that_finds_no_table_does_not_fit(step: Step, table: Table | None) -> None:
+def test_a_step_that_finds_no_table_does_not_fit(step: steps.Step, table: Table | None) -> None:
     wrong_table = None if table is not None else ORDERS
     with pytest.raises(StepDoesNotFit, match=r"there is no table `orders`|table `orders` already exists"):
         step.apply_to(wrong_table)
 
 
 @each_sample
-def test_a_title_names_the_table_and_a_way_follows_from_the_destination(step: Step, table: Table | None) -> None:
+def test_a_title_names_the_table_and_a_way_follows_from_the_destination(step: steps.Step, table: Table | None) -> None:
     assert "`orders" in step.title
     online = Abilities(is_online=True, describe_table=Way.IN_PLACE)
     assert step.way(online) is not Way.NONE
     loses = step.risk(step.way(online), None) is Risk.LOSES_DATA
-    assert loses is isinstance(step, DropTable | DropColumn | UnfoldVariant)
+    assert loses is isinstance(step, steps.DropTable | steps.DropColumn | steps.UnfoldVariant)
 
 
 def test_an_undo_that_a_destination_cannot_run_is_impossible() -> None:
-    step = AddUnique("orders", "amount")
+    step = steps.AddUnique("orders", "amount")
     undo = step.undo_at(Abilities(drop_unique=Way.NONE))
     assert (undo.steps, undo.is_possible) == ((), False)
     assert undo.note == "the destination does not support its undo"

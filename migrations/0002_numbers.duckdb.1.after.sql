@@ -1,0 +1,2 @@
+UPDATE ${dataset}.orders SET paid = 1;
+-- schemactl: undo

@@ -1,0 +1,3 @@
+UPDATE ${dataset}.orders SET amount = 'many';
+-- schemactl: undo
+UPDATE ${dataset}.orders SET amount = '5'
