@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from resolved_columns import evidence_of
 
-from schemactl.inference.evidence import FileEvidence, Position, observe
+from schemactl.inference.evidence import FileEvidence, Position
 from schemactl.inference.findings import (
     find_collisions,
     find_files,
@@ -23,10 +24,6 @@ from schemactl.schema.types import Column, Table
 
 EMPTY = new_schema("demo")
 NAMING = load_naming("snake_case")
-
-
-def evidence_of(documents):
-    return observe((Position("data.jsonl", number), document) for number, document in enumerate(documents, 1))
 
 
 def tables_of(documents, before=EMPTY):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from resolved_columns import evidence_of
 
 from schemactl.errors import InputError
-from schemactl.inference.evidence import Position, observe
 from schemactl.inference.lineage import Lineage, lineage_of
 from schemactl.inference.renaming import find_names
 from schemactl.inference.resolve import resolve
@@ -19,10 +19,6 @@ DOCUMENTS = [
     {"orderId": 1, "shipTo": {"zipCode": "x"}, "lineItems": [{"skuNo": "a", "subParts": [[1], [2]]}], "__odd key": 1},
     {"orderId": "x", "lineItems": [{"skuNo": {"deep": 1}}]},
 ]
-
-
-def evidence_of(documents):
-    return observe((Position("orders.jsonl", number), each) for number, each in enumerate(documents, 1))
 
 
 def schema_of(documents, convention="snake_case", **more):

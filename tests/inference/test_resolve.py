@@ -4,23 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+from resolved_columns import evidence_of, types_of
+
 from schemactl.inference.classes import kind_of
-from schemactl.inference.evidence import Evidence, Position, merge, observe
+from schemactl.inference.evidence import Evidence, Position, merge
 from schemactl.inference.resolve import ResolveOptions, resolve
 from schemactl.schema.paths import ELEMENT
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Table
 
 EMPTY = new_schema("demo")
-
-
-def evidence_of(documents, file="data.jsonl"):
-    return observe((Position(file, number), document) for number, document in enumerate(documents, 1))
-
-
-def types_of(resolution, table="data"):
-    columns = resolution.schema.tables[table].columns.values()
-    return {column.name: str(column.data_type) for column in columns if not column.name.startswith("_dlt")}
 
 
 def with_columns(**columns):
@@ -62,42 +56,33 @@ def test_what_a_column_takes_is_reported_by_path_and_class():
     assert kind_of(seen) == "text"
 
 
-def test_no_value_is_without_a_column():
-    documents = [{"a": 1}, {"a": "2024-01-01T00:00:00Z"}, {"a": "x"}, {"a": True}]
-    assert types_of(resolve(evidence_of(documents), EMPTY, "data")) == {
-        "a": "bigint",
-        "a__v_text": "timestamp",
-        "a__v_text__v_text": "text",
-        "a__v_bool": "bool",
-    }
-
-
-def test_integers_past_64_bits_have_a_column():
-    documents = [{"a": 2**64, "b": 10**400, "c": 1}, {"c": -(2**70)}, {"a": 10**38, "c": 10**400}]
-    assert types_of(resolve(evidence_of(documents), EMPTY, "data")) == {
-        "a": "wei",
-        "a__v_text": "text",
-        "b": "text",
-        "c": "bigint",
-        "c__v_wei": "wei",
-        "c__v_text": "text",
-    }
-
-
-def test_integers_past_all_doubles_have_a_variant_beside_doubles():
-    documents = [{"a": 1.5, "b": 1.5}, {"a": 10**400, "b": 10**300}, {"a": -(10**400)}]
-    assert types_of(resolve(evidence_of(documents), EMPTY, "data")) == {
-        "a": "double", "b": "double", "a__v_text": "text",
-    }  # fmt: skip
-
-
-def test_floats_past_64_bits_have_a_variant_beside_integers():
-    documents = [{"a": 1, "b": 1}, {"a": 1e300, "b": 3.0}, {"a": -1e300, "b": -(2.0**63)}]
-    assert types_of(resolve(evidence_of(documents), EMPTY, "data")) == {
-        "a": "bigint",
-        "b": "bigint",
-        "a__v_double": "double",
-    }
+@pytest.mark.parametrize(
+    ("documents", "types"),
+    [
+        pytest.param(
+            [{"a": 1}, {"a": "2024-01-01T00:00:00Z"}, {"a": "x"}, {"a": True}],
+            {"a": "bigint", "a__v_text": "timestamp", "a__v_text__v_text": "text", "a__v_bool": "bool"},
+            id="values of four kinds",
+        ),
+        pytest.param(
+            [{"a": 2**64, "b": 10**400, "c": 1}, {"c": -(2**70)}, {"a": 10**38, "c": 10**400}],
+            {"a": "wei", "a__v_text": "text", "b": "text", "c": "bigint", "c__v_wei": "wei", "c__v_text": "text"},
+            id="integers past 64 bits",
+        ),
+        pytest.param(
+            [{"a": 1.5, "b": 1.5}, {"a": 10**400, "b": 10**300}, {"a": -(10**400)}],
+            {"a": "double", "b": "double", "a__v_text": "text"},
+            id="integers past all doubles, beside doubles",
+        ),
+        pytest.param(
+            [{"a": 1, "b": 1}, {"a": 1e300, "b": 3.0}, {"a": -1e300, "b": -(2.0**63)}],
+            {"a": "bigint", "b": "bigint", "a__v_double": "double"},
+            id="floats past 64 bits, beside integers",
+        ),
+    ],
+)
+def test_no_value_is_without_a_column(documents, types):
+    assert types_of(resolve(evidence_of(documents), EMPTY, "data")) == types
 
 
 def test_nulls_that_no_column_takes_are_reported_once_with_the_first():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from resolved_columns import types_of
+
 from schemactl.inference.evidence import ClassEvidence, Evidence, Position
 from schemactl.inference.resolve import NullConflict, documents_of_declared, resolve
 from schemactl.schema.paths import ELEMENT
@@ -9,11 +11,6 @@ from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, DataType, Table
 
 EMPTY = new_schema("demo")
-
-
-def types_of(resolution, table="data"):
-    columns = resolution.schema.tables[table].columns.values()
-    return {column.name: str(column.data_type) for column in columns if not column.name.startswith("_dlt")}
 
 
 def test_one_document_stands_for_all_paths_that_agree():

@@ -7,9 +7,10 @@ import math
 from dataclasses import replace
 
 import pytest
+from resolved_columns import evidence_of
 
 from schemactl.errors import InputError
-from schemactl.inference.evidence import ClassEvidence, Evidence, FileEvidence, Position, merge, observe
+from schemactl.inference.evidence import ClassEvidence, Evidence, FileEvidence, Position, merge
 from schemactl.inference.saved_evidence import is_evidence_file, read_evidence, write_evidence
 
 DOCUMENTS = [
@@ -17,10 +18,6 @@ DOCUMENTS = [
     {"id": 2**70, "t": "2024-01-02T03:04:05Z", "r": math.inf, "": {"[*]": True}},
     "a text",
 ]
-
-
-def evidence_of(documents, file="data.jsonl"):
-    return observe((Position(file, number), document) for number, document in enumerate(documents, 1))
 
 
 def test_evidence_comes_back_as_it_was():

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from rows_contract import LOAD, NOW, as_set, root_key
 
 from schemactl.errors import InputError
-from schemactl.inference.evidence import Position, observe
 from schemactl.inference.findings import find_collisions
 from schemactl.inference.resolve import resolve
 from schemactl.kernel.chunks import Chunk
@@ -26,15 +25,12 @@ from schemactl.schema.templates import new_schema
 
 sys.path += [str(Path(__file__).parents[1] / name) for name in ("normalization", "parity")]
 from interpret import run
+from resolved_columns import evidence_of
 from test_inference_parity import documents
 
 FILE = "data.jsonl"
 modes = st.sampled_from(["evolve", "discard_value", "discard_row"])
 contracts = st.fixed_dictionaries({}, optional={"tables": modes, "columns": modes, "data_type": modes})
-
-
-def evidence_of(found):
-    return observe((Position(FILE, number), document) for number, document in enumerate(found, 1))
 
 
 def made(plan, found, size):

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from test_selection import is_json
 
 from schemactl.kernel.splitting import BEGUN, Outliner, skip_line, split_elements, split_lines, split_part
 
@@ -49,14 +50,6 @@ def test_elements_are_those_of_the_list(
 def test_what_is_no_json_gives_elements_that_are_none(text: str, good: int) -> None:
     assert sum(map(is_json, split(text.encode()))) == good
     assert not all(map(is_json, split(text.encode())))
-
-
-def is_json(text: bytes) -> bool:
-    try:
-        json.loads(text)
-    except ValueError:
-        return False
-    return True
 
 
 @pytest.mark.parametrize("text", ["[]", "[ ]", " [\n] "])

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 from interpret import run
+from resolved_columns import evidence_of
 
 from schemactl.errors import InputError
 from schemactl.inference.evidence import Evidence, Position, observe
@@ -21,10 +22,6 @@ from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Table
 
 EMPTY = new_schema("demo")
-
-
-def evidence_of(documents):
-    return observe((Position("data.jsonl", number), document) for number, document in enumerate(documents, 1))
 
 
 def plan_of(documents, before=EMPTY, contract=None, table="data", evidence=None, **how):
