@@ -8,6 +8,7 @@ from datetime import date
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import migrated_datasets
 import pytest
