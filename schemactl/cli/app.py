@@ -296,10 +296,6 @@ class RootOptions(CommonOptions):
     )
 
 
-def _start(context: typer.Context, **_: Any) -> None:
-    _ask_for_command(context)
-
-
 @cache
 def build() -> Any:
     """Return the command line as one typer command."""
@@ -311,13 +307,14 @@ def build() -> Any:
         rich_markup_mode=None,
         context_settings={"help_option_names": ["--help", "-h"], "max_content_width": 120},
     )
-    app.callback()(with_signature(_start, RootOptions))
+    app.callback()(with_signature(lambda context, **_: _ask_for_command(context), RootOptions))
     return get_command(app)
 
 
 def run(args: Sequence[str]) -> int:
     """Run the command line and return its exit code; errors are reported on standard error."""
-    invocation = Invocation(args, debug="--debug" in args or settings.is_true(os.environ.get("SCHEMACTL_DEBUG", "")))
+    debug_variable = os.environ.get("SCHEMACTL_DEBUG", "").strip().lower()
+    invocation = Invocation(args, debug="--debug" in args or debug_variable in settings.TRUE)
     try:
         code = _invoke(list(args), invocation)
         sys.stdout.flush()

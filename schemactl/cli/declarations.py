@@ -88,7 +88,16 @@ class CommandGroup(StrEnum):
 class OptionSpec:
     """An option or argument of a command, as its field declares it (`option`, `flag`, `argument`).
 
+    `option_specs` fills in the attributes that follow from the field.
+
     Attributes:
+        name: the name of its field.
+        annotation: the type of its field.
+        key: its name in settings files, for example ``on-bad-record``.
+        variable: its name in the environment.
+        words: its names on the command line.
+        kind: the kind of its values: ``str``, ``bool`` or ``list``.
+        choices: the allowed values; empty if any value is allowed.
         help: its help text; empty if it is not a command-line option.
         metavar: the name of its value in help; None to use the field's type.
         word: its name on the command line, if it differs from the field's name.
@@ -108,6 +117,11 @@ class OptionSpec:
     setting: Setting = _ON_COMMAND_LINE_ONLY
     metavar: str | None = None
     name: str = ""
+    key: str = ""
+    variable: str = ""
+    words: tuple[str, ...] = ()
+    kind: type = str
+    choices: tuple[str, ...] = ()
     word: str | None = None
     short: str | None = None
     annotation: Any = None
@@ -121,37 +135,6 @@ class OptionSpec:
     is_reference: bool = False
     callback: Callable[[bool], None] | None = None
     check: Callable[[str], object] | None = None
-
-    @property
-    def words(self) -> tuple[str, ...]:
-        """Its names on the command line."""
-        return tuple(filter(None, (self.word or f"--{self.key}", self.short)))
-
-    @property
-    def key(self) -> str:
-        """Its name in settings files, for example ``on-bad-record``."""
-        return self.name.replace("_", "-")
-
-    @property
-    def variable(self) -> str:
-        """Its name in the environment."""
-        return VARIABLE_PREFIX + self.name.upper()
-
-    @property
-    def choices(self) -> tuple[str, ...]:
-        """The allowed values; empty if any value is allowed."""
-        return get_args(self._type) if get_origin(self._type) is Literal else ()
-
-    @property
-    def kind(self) -> type:
-        """The kind of its values: ``str``, ``bool`` or ``list``."""
-        return list if get_origin(self._type) is Sequence else bool if self._type is bool else str
-
-    @property
-    def _type(self) -> Any:
-        """The type of its values other than None."""
-        types = get_args(self.annotation)
-        return next(kind for kind in types if kind is not NoneType) if NoneType in types else self.annotation
 
     def value_in(self, options: object) -> Any:
         """Return its value in a command's options."""
@@ -199,25 +182,40 @@ class SettingsTable:
     is_own: bool = False
 
 
-def option_specs(options: type[Any]) -> tuple[OptionSpec, ...]:
+def _option_specs(options: Any) -> tuple[OptionSpec, ...]:
     """Return the options that a dataclass declares: first its own, then the inherited options."""
-    declaring_class: Any = options  # mypy mistakes the hash of instances for the hash of the class
-    return _option_specs(declaring_class)
+    types = get_type_hints(options)
+    # The last class in the order that declares an option declared it first.
+    class_ranks = {name: rank for rank, cls in enumerate(options.__mro__) for name in get_annotations(cls)}
+    specs = {declared.name: declared.metadata[_SPEC] for declared in fields(options)}
+    return tuple(
+        _derived(specs[name], name, specs[name].annotation or types[name])
+        for name in sorted(specs, key=class_ranks.__getitem__)
+    )
+
+
+def _derived(spec: OptionSpec, name: str, annotation: Any) -> OptionSpec:
+    """Return an option with the attributes that follow from its field."""
+    types = get_args(annotation)
+    value_type = next(kind for kind in types if kind is not NoneType) if NoneType in types else annotation
+    origin, key = get_origin(value_type), name.replace("_", "-")
+    return replace(
+        spec,
+        name=name,
+        annotation=annotation,
+        key=key,
+        variable=VARIABLE_PREFIX + name.upper(),
+        words=tuple(filter(None, (spec.word or f"--{key}", spec.short))),
+        kind=list if origin is Sequence else bool if value_type is bool else str,
+        choices=get_args(value_type) if origin is Literal else (),
+    )
+
+
+option_specs: Final[Callable[[Any], tuple[OptionSpec, ...]]] = cache(_option_specs)
+"""The cached function; without this type, mypy compares the hash of a class's instances, not of the class."""
 
 
 def table_specs(options: type[Any]) -> list[OptionSpec]:
     """Return the options that the table of a command can set in a settings file."""
     settings = ((spec, spec.setting) for spec in option_specs(options))
     return [spec for spec, of in settings if of.in_file and of.section is None and not of.is_top_level]
-
-
-@cache
-def _option_specs(options: Any) -> tuple[OptionSpec, ...]:
-    types = get_type_hints(options)
-    # The last class in the order that declares an option declared it first.
-    class_ranks = {name: rank for rank, cls in enumerate(options.__mro__) for name in get_annotations(cls)}
-    specs = {declared.name: declared.metadata[_SPEC] for declared in fields(options)}
-    return tuple(
-        replace(specs[name], name=name, annotation=specs[name].annotation or types[name])
-        for name in sorted(specs, key=class_ranks.__getitem__)
-    )

@@ -165,16 +165,21 @@ def resolve(options: type[Options], call: Call) -> Options:
     command's table of a file, the file, the default. Lists are concatenated, weakest source first.
     """
     values: dict[str, Any] = {}
-    for spec in option_specs(options):
-        candidates = _applicable_values(spec, options, call)
+    working_folder = _working_folder()
+    specs = {spec.name: spec for spec in option_specs(options)}
+    for spec in specs.values():
         if spec.setting.in_file_only:
             files = call.surroundings.files
             values[spec.name] = [table for file in files for table in _tables(spec, call.command, file)]
-        elif spec.kind is list:
+            continue
+        candidates = _applicable_values(spec, specs, call)
+        if spec.kind is list:
             items = [item for candidate in reversed(candidates) for item in _convert(spec, candidate)]
             values[spec.name] = items or [*spec.default]
+        elif candidates:
+            values[spec.name] = _convert(spec, candidates[0])
         else:
-            values[spec.name] = _convert(spec, candidates[0]) if candidates else _default(spec)
+            values[spec.name] = _find_folder(spec, working_folder) if spec.setting.found_by else spec.default
     return options(**values)
 
 
@@ -186,10 +191,11 @@ def configured_value(spec: OptionSpec, call: Call) -> Any:
 
 def find_place(message: str, options: type[Any], call: Call) -> Location | None:
     """Return the place in a settings file of the value that a message names, if it is from a file."""
-    for spec in option_specs(options):
+    specs = {spec.name: spec for spec in option_specs(options)}
+    for spec in specs.values():
         if spec.setting.in_file_only:
             continue  # a table; errors in it know their lines
-        candidates = _applicable_values(spec, options, call)
+        candidates = _applicable_values(spec, specs, call)
         for candidate in candidates if spec.kind is list else candidates[:1]:
             items = _convert(spec, candidate) if spec.kind is list else (setting_text(candidate.value),)
             # For a pair, `KEY=VALUE`, a message names the key or the value.
@@ -238,22 +244,22 @@ def warn_of_removed(surroundings: Surroundings) -> None:
             warnings.warn(CommandWarning(f"{removed} was removed and has no effect: {hint}"), stacklevel=2)
 
 
-def _default(spec: OptionSpec) -> Any:
-    """Return an option's default; that of a folder is looked for upward, as git looks for its own."""
-    marker_names = spec.setting.found_by
-    working_folder = _working_folder()
-    for folder in (working_folder, *working_folder.parents) if marker_names else ():
+def _find_folder(spec: OptionSpec, working_folder: Path) -> Any:
+    """Return the default of a folder option: the folder is looked for upward, as git looks for its own."""
+    for folder in (working_folder, *working_folder.parents):
         candidate_folder = folder / spec.default
-        if any((candidate_folder / name).is_dir() for name in marker_names):
+        if any((candidate_folder / name).is_dir() for name in spec.setting.found_by):
             return os.path.relpath(candidate_folder)
         if (folder / ".git").exists():
             break
     return spec.default
 
 
-def _applicable_values(spec: OptionSpec, options: type[Any], call: Call) -> list[_Value]:
-    """Return the values of an option, nearest first, without a file's if they need an option that is not set."""
-    specs = {declared.name: declared for declared in option_specs(options)}
+def _applicable_values(spec: OptionSpec, specs: Mapping[str, OptionSpec], call: Call) -> list[_Value]:
+    """Return the values of an option, nearest first, without a file's if they need an option that is not set.
+
+    ``specs``: all options of its command, by name.
+    """
     values = list(_configured_values(spec, call))
     if spec.setting.gives_way_to is not None:
         nearest = next(_configured_values(specs[spec.setting.gives_way_to], call), None)
@@ -343,9 +349,9 @@ def _converted(spec: OptionSpec, value: Any, origin: str, location: Location | N
 
 def read_flag(value: Any, origin: str, location: Location | None) -> bool:
     """Return whether a value of settings or of the environment is true."""
-    text = str(value)
-    if is_true(text) or text.strip().lower() in FALSE:
-        return is_true(text)
+    text = str(value).strip().lower()
+    if text in TRUE or text in FALSE:
+        return text in TRUE
     raise InputError(f"`{value}` is not a value of {origin}", at=location, hint="use `true` or `false`")
 
 
@@ -363,11 +369,6 @@ def address_in(
         # It may be a secret of another kind, that a file wants to see printed.
         raise InputError(f"`{variable}` is not {kind}", at=location)
     return address
-
-
-def is_true(text: str) -> bool:
-    """Return whether a text means true, in one of the spellings that environment variables use."""
-    return text.strip().lower() in TRUE
 
 
 def setting_text(value: Any) -> str:
@@ -392,7 +393,7 @@ def find_own_file() -> SettingsFile | None:
 
 def find_file(folder: Path) -> SettingsFile | None:
     """Return the settings file nearest upward from ``folder``, if one exists."""
-    return next((file for path in file_paths(folder) if (file := read_file(path))), None)
+    return next(filter(None, map(read_file, file_paths(folder))), None)
 
 
 def file_paths(folder: Path) -> Iterator[Path]:

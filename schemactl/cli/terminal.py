@@ -138,7 +138,15 @@ def describe_terminal(color: str, is_quiet: bool, environ: Mapping[str, str]) ->
     if width == 0:
         with contextlib.suppress(OSError, ValueError):
             width = os.get_terminal_size(sys.stdout.fileno()).columns
-    progress = None if is_quiet else _progress(environ)
+    progress: float | None = None
+    if not is_quiet and (environ.get("CI") or not _is_terminal(sys.stderr, environ)):
+        seconds = environ.get(PROGRESS_VARIABLE)
+        try:
+            progress = float(seconds or 10) or None
+        except ValueError:
+            raise InputError(f"`{seconds}` is not a number of seconds (`{PROGRESS_VARIABLE}`)") from None
+    elif not is_quiet:
+        progress = 0
     return Terminal(sys.stdout, wants_color(color, sys.stdout, environ), width or None, progress)
 
 
@@ -153,15 +161,6 @@ def wants_color(color: str, stream: TextIO, environ: Mapping[str, str]) -> bool:
         return False
     is_paged = environ.get("GIT_PAGER_IN_USE") in ("true", "1") and environ.get("TERM") != "dumb"
     return bool(environ.get("FORCE_COLOR")) or is_paged or _is_terminal(stream, environ)
-
-
-def _progress(environ: Mapping[str, str]) -> float | None:
-    if not environ.get("CI") and _is_terminal(sys.stderr, environ):
-        return 0
-    try:
-        return float(environ.get(PROGRESS_VARIABLE) or 10) or None
-    except ValueError:
-        raise InputError(f"`{environ[PROGRESS_VARIABLE]}` is not a number of seconds (`{PROGRESS_VARIABLE}`)") from None
 
 
 def _is_terminal(stream: TextIO, environ: Mapping[str, str]) -> bool:
