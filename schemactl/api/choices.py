@@ -8,11 +8,7 @@ from schemactl.errors import InputError, nearest_or_all
 
 
 def check_choice(argument: str, value: str, choices: Iterable[str]) -> None:
-    """Raise an error if a value is not a choice of an argument.
-
-    Raises:
-        InputError: ``choices`` does not contain the value.
-    """
+    """Raise an error if a value is not a choice of an argument."""
     choices = tuple(choices)
     if value not in choices:
         raise InputError(f"`{value}` is not a choice of `{argument}`", hint=nearest_or_all(str(value), choices))

@@ -539,6 +539,8 @@ class DataOptions(SparkCommandOptions):
             from schemactl.flows.typing import find_typing
 
             typing = find_typing(self.typing, self.typing_errors, self.schemas_folder)
+        if self.header and self.no_header:
+            raise InputError("`--header` and `--no-header` cannot be used together")
         request = InferRequest(
             sources=tuple(self.sources),
             name=self.name if self.name is not None else schema_for(self.sources),
@@ -556,7 +558,7 @@ class DataOptions(SparkCommandOptions):
             normalizer=self.normalizer,
             detect=self.detect,
             null_values=tuple(dict.fromkeys(self.null_value)),
-            has_header=_has_header(self.header, self.no_header),
+            has_header=True if self.header else False if self.no_header else None,
             selection=_selection(self.records, self.keep),
             typing=typing,
             dispatch=dispatch_by(self.table_by, parse_dispatch(self.dispatch), table, model.key if model else None),
@@ -565,13 +567,6 @@ class DataOptions(SparkCommandOptions):
         )
         is_by_schema = self.typing_errors is not None and typing is None
         return replace(request, typing_errors=self.typing_errors) if is_by_schema else request
-
-
-def _has_header(header: bool, no_header: bool) -> bool | None:
-    """Return whether sources have a header, None to detect it."""
-    if header and no_header:
-        raise InputError("`--header` and `--no-header` cannot be used together")
-    return True if header else False if no_header else None
 
 
 def _selection(records: str | None, keep: Sequence[str]) -> RecordSelection | None:

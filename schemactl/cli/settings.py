@@ -303,7 +303,9 @@ def _tables(spec: OptionSpec, command: str, file: SettingsFile) -> list[Settings
     if len(locations) != len(tables):  # the tables are in one list
         locations = locations[:1] * len(tables)
     is_own = file.path.name == OWN_FILE_NAME
-    return [SettingsTable(table, at, file.folder, is_own) for table, at in zip(tables, locations, strict=True)]
+    return [
+        SettingsTable(table, location, file.folder, is_own) for table, location in zip(tables, locations, strict=True)
+    ]
 
 
 def _command_table(command: str, file: SettingsFile) -> Mapping[str, Any]:

@@ -38,12 +38,7 @@ class LoadLimits:
 def cut_backlog(
     table_inputs: Sequence[TableInput], limits: LoadLimits, before: Schema
 ) -> tuple[tuple[TableInput, ...], ...]:
-    """Return the data of each load: the files that have waited longest first, by time of change and then by path.
-
-    Raises:
-        InputError: the data would take several loads, and each would replace the rows of the load before it; or the
-            age of a file is unknown.
-    """
+    """Return the data of each load: the files that have waited longest first, by time of change and then by path."""
     if not limits.is_set:
         return (tuple(table_inputs),) if table_inputs else ()
     inputs = [file for table_input in table_inputs for file in table_input.inputs]

@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 from typing import Final
 
 from schemactl.errors import InputError
-from schemactl.formats.dlt import Document, read
+from schemactl.formats.dlt import read
 from schemactl.schema.branch_merge import Conflict
 
 MARKER_SIZE: Final = 7
@@ -71,15 +71,10 @@ def _messages(text: str, conflicts: Sequence[Conflict], path: str) -> Iterator[t
     with suppress(InputError):  # the preferences of one side may make no schema
         document = read(text, path)
         for conflict in conflicts:
-            if (line := _line_of(document, conflict)) is not None:
-                yield line, conflict.message
-
-
-def _line_of(document: Document, conflict: Conflict) -> int | None:
-    location = document.locate(*conflict.keys)
-    if location.line is None or location == document.locate(*conflict.keys[:-1]):
-        return None  # the text lacks it, so its parent is located
-    return location.line - 1
+            location = document.locate(*conflict.keys)
+            # If the text lacks the key, its parent is located.
+            if location.line is not None and location != document.locate(*conflict.keys[:-1]):
+                yield location.line - 1, conflict.message
 
 
 def _complete(lines: Sequence[str], line_end: str) -> list[str]:

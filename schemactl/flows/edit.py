@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -30,8 +30,7 @@ from schemactl.schema.likeness import misspelled_name
 from schemactl.schema.naming import convention_name, naming_of
 from schemactl.schema.settings import NormalizerConfig
 from schemactl.schema.templates import new_schema
-from schemactl.schema.types import Column, Schema
-from schemactl.schema.variants import VariantGroup
+from schemactl.schema.types import Schema
 from schemactl.store.folder import SchemasFolder, SchemasPlace, missing_schema, new_file
 from schemactl.store.lock import locked_schemas
 from schemactl.store.text import read_text, replace_file
@@ -58,9 +57,6 @@ def edit_import(name: str, schemas: SchemasPlace, edits: Edits, agree: Agree | N
     """Edit the import file; a missing file begins as the stored schema, or as a new one.
 
     ``agree`` asks the user whether a similar name is meant; None without a terminal.
-
-    Raises:
-        InputError: a name is unknown or taken, two edits contradict each other, or the file changed meanwhile.
     """
     folder = SchemasFolder.at(schemas)
     opened = open_schemas(folder, name)
@@ -76,7 +72,9 @@ def edit_import(name: str, schemas: SchemasPlace, edits: Edits, agree: Agree | N
     after = _edited(editor, edits)
     for group in editor.unfolded:
         for variant in group.unfoldable:
-            warnings.warn(CommandWarning(_unfolded(group, variant)), stacklevel=2)
+            variant_name, kinds = f"{group.table}.{variant.name}", f"{group.column.data_type} and {variant.data_type}"
+            reason = f"only text can hold both {kinds} (`--fold {variant_name}` makes it text)"
+            warnings.warn(CommandWarning(f"`{variant_name}` is not folded: {reason}"), stacklevel=2)
     file = opened.import_file
     path = file.path if file else new_file(folder.imports, name)
     changes = diff(before, after, guess_renames=False)
@@ -92,28 +90,26 @@ def edit_import(name: str, schemas: SchemasPlace, edits: Edits, agree: Agree | N
         edited = with_lineage(read_effective(folder, name).merged.schema, effective)
         changes = diff(effective, edited, guess_renames=False, heeds_moves=True)
         _warn_of_slips(changes, effective)
-    for column in _columns_of_dlt(editor, opened.stored):
-        message = f"a dlt pipeline adds `{column}` again, unless you also rename its key in the pipeline"
-        warnings.warn(CommandWarning(message), stacklevel=2)
-    for column, source_path in editor.unmapped:
-        message = f"later data adds `{column}` again from `{source_path}`: its new name is not in the same object"
+    stored_tables = opened.stored.tables if opened.stored else {}
+    for table, column in editor.renamed:
+        is_loaded = table in stored_tables and stored_tables[table].normalizer_hint("seen-data")
+        # A pipeline loads the columns whose keys the lineage does not know.
+        if column is not None and is_loaded and (table, column) not in editor.sources:
+            message = f"a dlt pipeline adds `{table}.{column}` again, unless you also rename its key in the pipeline"
+            warnings.warn(CommandWarning(message), stacklevel=2)
+    for column_name, source_path in editor.unmapped:
+        message = f"later data adds `{column_name}` again from `{source_path}`: its new name is not in the same object"
         warnings.warn(CommandWarning(message), stacklevel=2)
     return Edited(name, str(path), changes, (str(path),))
-
-
-def _columns_of_dlt(editor: Editor, stored: Schema | None) -> Iterator[str]:
-    """Yield the renamed columns that a dlt pipeline loads: the lineage does not know their keys."""
-    tables = stored.tables if stored else {}
-    for table, column in editor.renamed:
-        is_loaded = table in tables and tables[table].normalizer_hint("seen-data")
-        if column is not None and is_loaded and (table, column) not in editor.sources:
-            yield f"{table}.{column}"
 
 
 def _edited(editor: Editor, edits: Edits) -> Schema:
     """Return the edited content of the import file."""
     for new_table in edits.tables:
-        _confirm_new_table(editor, new_table)
+        near = misspelled_name(new_table, editor.effective.tables)
+        question = f"`{new_table}` is like the table `{near}`: add `{new_table}`"
+        if near is not None and editor.agree is not None and not editor.agree(question):
+            raise InputError(f"the table `{new_table}` was not added", hint=f"did you mean `{near}`?")
         editor.add_table(new_table)
     table = edits.table
     editor.root = naming_of(editor.schema).normalize_tables_path(table) if table else only_root(editor.effective)
@@ -129,23 +125,6 @@ def _edited(editor: Editor, edits: Edits) -> Schema:
     settings = {key: value for key, value in editor.schema.settings.items() if key != PROMOTION_HINT}
     hint = {} if promotion is None else {PROMOTION_HINT: {Entity.DATA_TYPE.value: promotion}}
     return replace(editor.schema, settings={**settings, CONTRACT: modes, **hint})
-
-
-def _unfolded(group: VariantGroup, variant: Column) -> str:
-    """Return why ``--fold-all`` leaves a variant, and how to fold it all the same."""
-    name, kinds = f"{group.table}.{variant.name}", f"{group.column.data_type} and {variant.data_type}"
-    return f"`{name}` is not folded: only text can hold both {kinds} (`--fold {name}` makes it text)"
-
-
-def _confirm_new_table(editor: Editor, name: str) -> None:
-    """Ask whether the user means another table with nearly the name of a new table."""
-    near = misspelled_name(name, editor.effective.tables)
-    if (
-        near is not None
-        and editor.agree is not None
-        and not editor.agree(f"`{name}` is like the table `{near}`: add `{name}`")
-    ):
-        raise InputError(f"the table `{name}` was not added", hint=f"did you mean `{near}`?")
 
 
 def _meant_hint(hint: ColumnHint, editor: Editor) -> ColumnHint:

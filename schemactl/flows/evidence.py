@@ -65,14 +65,14 @@ def find_sources(
     """
     sources = tuple(sources)
     saved = [source for source in sources if is_evidence_file(source) and not has_magic(source)]
-    others = tuple(source for source in sources if source not in saved)
-    if not others:
+    data_sources = tuple(source for source in sources if source not in saved)
+    if not data_sources:
         return tuple(dict.fromkeys(saved)), ()
-    for source in others:
+    for source in data_sources:
         _refuse_destination(source)
     from schemactl.engine.choice import EngineOptions, find_engine_inputs
 
-    files = find_engine_inputs(engine or EngineOptions(), others, input_format, is_wanted)
+    files = find_engine_inputs(engine or EngineOptions(), data_sources, input_format, is_wanted)
     selection = None if selection is None or selection.is_whole else selection
     inputs = [
         replace(file, has_header=has_header, selection=selection if file.format in JSON_FORMATS else None)

@@ -146,7 +146,11 @@ def evolve_schema(  # noqa: PLR0913 - a call, its data, and all that was found o
     start = _prepare(request, opened, evidence, after)
     resolution, promotions = _promote(start, counts, is_loaded)
     if after is not None:
-        _check_separate_roots(resolution)
+        # dlt silently mixes the elements of a list with the rows of another root table.
+        for name in {table for table, _ in resolution.taken} - {resolution.root}:
+            if not resolution.schema.tables[name].is_nested:
+                message = f"a list in the data of table `{resolution.root}` and other data both go to table `{name}`"
+                raise InputError(message, hint="use another name for one of the tables")
     if request.model is not None and _is_empty(evidence) and start.root not in start.before.tables:
         # The model rejects all records of the table; as with dlt, its first row creates it.
         unfilled |= {(start.root, None)}
@@ -256,14 +260,6 @@ def _check_named(resolution: Resolution, evidence: Evidence, naming: str) -> Non
             raise InputError(message, at=class_evidence.first.location if class_evidence else None, hint=hint)
 
 
-def _check_separate_roots(resolution: Resolution) -> None:
-    """Refuse lists whose elements would go to another root table of the call: dlt mixes them silently."""
-    for name in {table for table, _ in resolution.taken} - {resolution.root}:
-        if not resolution.schema.tables[name].is_nested:
-            message = f"a list in the data of table `{resolution.root}` and other data both go to table `{name}`"
-            raise InputError(message, hint="use another name for one of the tables")
-
-
 def _hints(earlier: Schema, start: _Start, evolved: Schema) -> Schema:
     """Return a new schema without the columns from data: the call's declarations and the root tables."""
     table = evolved.tables.get(start.root)
@@ -278,7 +274,8 @@ def _report(
     stored = opened.stored or opened.schema
     export = opened.export_document
     tables = find_tables(start.stored, judgment.schema, resolution, evidence)
-    draft = _draft_command(request)
+    source = redact(next(iter(request.all_sources), "SOURCE"))
+    draft = f"schemactl typing draft {quote(source)} --name {request.name}"
     return InferenceReport(
         name=request.name,
         table=resolution.root,
@@ -310,12 +307,6 @@ def _report(
             *(suggest_spelling(start.stored, before, resolution) if request.hints is not None else ()),
         ),
     )
-
-
-def _draft_command(request: InferRequest) -> str:
-    """Return the command that drafts types for the texts of a request's data."""
-    source = redact(next(iter(request.all_sources), "SOURCE"))
-    return f"schemactl typing draft {quote(source)} --name {request.name}"
 
 
 def _dropped(stored: Schema, evolved: Schema) -> Iterator[str]:

@@ -143,8 +143,12 @@ def _selected(schema: Schema, request: ExportRequest) -> Schema:
                 f"the schema `{schema.name}` has no table `{request.table}`",
                 hint=nearest_or_all(request.table, [table.name for table in data_tables(schema)]),
             )
-        others = {table.name for table in data_tables(schema) if request.table not in chain_of(schema, table.name)}
-        schema = replace(schema, tables={name: table for name, table in schema.tables.items() if name not in others})
+        omitted_names = {
+            table.name for table in data_tables(schema) if request.table not in chain_of(schema, table.name)
+        }
+        schema = replace(
+            schema, tables={name: table for name, table in schema.tables.items() if name not in omitted_names}
+        )
         # Without its parent it becomes a root table.
         table = schema.tables[request.table]
         if table.is_nested:

@@ -29,9 +29,6 @@ def list_files(name: str, to: str, patterns: Sequence[str] = (), load_id: str | 
         to: the destination.
         patterns: as in ``match_paths``; all files without one.
         load_id: the load whose files are listed; None for all loads.
-
-    Raises:
-        InputError: the destination has no such load, or no such files.
     """
     target = loadable(to)
     files = find_states(target.destination.read_ledger(target.url, name))
@@ -56,9 +53,6 @@ def forget_files(name: str, to: str, patterns: Sequence[str], agrees: Callable[[
         to: the destination.
         patterns: as in ``match_paths``.
         agrees: asks the user, who is shown the files.
-
-    Raises:
-        InputError: a pattern matches no file that is not forgotten already.
     """
     report = list_files(name, to)
     files = tuple(file for file in report.files if file.state is FileState.LOADED)
@@ -99,9 +93,6 @@ def match_paths(paths: Iterable[str], patterns: Sequence[str]) -> frozenset[str]
     """Return the paths that equal a pattern, match it, or are below a folder that matches it.
 
     Patterns work as in sources: ``*`` stops at ``/``, ``**`` does not. Relative patterns start at the working folder.
-
-    Raises:
-        InputError: a pattern matches no path.
     """
     paths = tuple(paths)
     matched: set[str] = set()

@@ -136,9 +136,9 @@ def name_schema(file: Path, schema: Path) -> bool:
     line = _LINES[file.suffix].format(address)
     before = re.search(rf"^{re.escape(_LINES[file.suffix].partition('{}')[0])}.*$", text, re.MULTILINE)
     if before is not None:
-        named = text[: before.start()] + line + ("\r" if before[0].endswith("\r") else "") + text[before.end() :]
+        new_text = text[: before.start()] + line + ("\r" if before[0].endswith("\r") else "") + text[before.end() :]
     else:
-        named = line + ("\r\n" if "\r\n" in text else "\n") + text
-    if named != text:
-        replace_file(file, named)
-    return named != text
+        new_text = line + ("\r\n" if "\r\n" in text else "\n") + text
+    if new_text != text:
+        replace_file(file, new_text)
+    return new_text != text

@@ -114,13 +114,14 @@ def import_files(request: ImportRequest) -> Imported:
     All files contribute their tables; other settings of the schema come from the first file.
     """
     check_name(request.name)
-    template = open_schemas(SchemasFolder.at(request.schemas), request.name).schema
+    template = stored = open_schemas(SchemasFolder.at(request.schemas), request.name).schema
     if template is None and request.naming is not None:
         template = new_schema(request.name, request.naming)
     options = (request.source, request.schemas, request.dialect, request.versions, template)
     documents = [document for file in request.files for document in read_source(file, *options)]
+    schemas = [(origin, document.schema) for origin, document in documents]
     if request.naming is not None:
-        _check_naming(request.naming, [(origin, document.schema) for origin, document in documents])
+        _check_naming(request.naming, schemas)
     losses = tuple(loss for _, document in documents for loss in document.losses)
     names = tuple(
         pair for _, document in documents if isinstance(document, _losses.Document) for pair in document.names
@@ -128,14 +129,12 @@ def import_files(request: ImportRequest) -> Imported:
     if request.is_strict and losses:
         problems = tuple(Problem(describe_loss(loss)) for loss in losses)
         raise InputError("a schema cannot express the whole files (--strict)", problems=problems)
-    schemas = [(origin, document.schema) for origin, document in documents]
     if request.model is not None:
         from schemactl.flows.models import find_model, schema_of
 
-        # Under the names that the stored schema gives them.
-        stored = open_schemas(SchemasFolder.at(request.schemas), request.name).schema
-        template = new_schema(request.name)
-        start = template if stored is None else replace(template, normalizers=stored.normalizers)
+        # The stored schema names the tables.
+        start = new_schema(request.name)
+        start = start if stored is None else replace(start, normalizers=stored.normalizers)
         model = find_model(request.model, None)
         if model.table is None and request.table is not None:
             message = f"`--table` cannot name the tables of `{request.model}`, which has a table for each variant"
@@ -328,8 +327,10 @@ def _as_in_catalog(reference: Properties, table_name: str, tables: Sequence[Tabl
     if target is None:
         return None
     columns = [_named(name, {column: column for column in table.columns}) for name in reference["columns"]]
-    others = [_named(name, {column: column for column in target.columns}) for name in reference["referenced_columns"]]
-    return {"columns": columns, "referenced_table": target.name, "referenced_columns": others}
+    target_columns = [
+        _named(name, {column: column for column in target.columns}) for name in reference["referenced_columns"]
+    ]
+    return {"columns": columns, "referenced_table": target.name, "referenced_columns": target_columns}
 
 
 Named = TypeVar("Named")

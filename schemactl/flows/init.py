@@ -107,12 +107,7 @@ def default_parts(project: Path) -> ProjectParts:
 
 
 def init_project(request: InitRequest) -> Initialized:
-    """Set up the working folder as a project; read the schemas of the source first, because this can fail.
-
-    Raises:
-        InputError: the source has no schema, or no schema of this name; a file cannot be written.
-        DestinationError: the source cannot be read.
-    """
+    """Set up the working folder as a project; read the schemas of the source first, because this can fail."""
     project = Path.cwd()
     if request.name is not None:
         check_name(request.name)

@@ -94,11 +94,7 @@ class FileLedger:
         return None
 
     def is_loaded(self, source: Input) -> bool:
-        """Return whether a load has loaded the current version of a file, under this path or another path to it.
-
-        Raises:
-            InputError: size and age of the file are unknown.
-        """
+        """Return whether a load has loaded the current version of a file, under this path or another path to it."""
         if not is_listed(source):
             hint = "pass files or folders, or remove `--new-only`"
             raise InputError(f"cannot determine whether `{source.path}` is new", hint=hint)
@@ -106,8 +102,8 @@ class FileLedger:
             return True
         if not source.is_local:
             return False
-        others = (Path(other.path) for other in self._with_state(state_of(source)))
-        return any(other.exists() and other.samefile(source.path) for other in others)
+        other_paths = (Path(other.path) for other in self._with_state(state_of(source)))
+        return any(other.exists() and other.samefile(source.path) for other in other_paths)
 
     def _with_state(self, file: LoadedInput) -> list[LoadedInput]:
         rows = self._connection.execute(
@@ -124,7 +120,14 @@ _COLUMNS: Final = "path, bytes, modified, etag, load_id, loaded_at"
 def open_ledger(entries: Iterable[LedgerEntry]) -> Iterator[FileLedger]:
     """Yield the files of earlier loads; of each file its last load counts, unless a user has forgotten it since."""
     try:
-        with _ledger_database(entries) as connection:
+        # An empty name is a database on disk that SQLite removes with the connection.
+        with closing(sqlite3.connect("", isolation_level=None)) as connection:
+            connection.executescript(_CREATE_FILES)
+            connection.execute("BEGIN")
+            connection.executemany(_INSERT_FILE, map(_values_of, entries))
+            connection.execute("DELETE FROM files WHERE is_forgotten")
+            connection.execute("CREATE INDEX states ON files (bytes, modified)")
+            connection.execute("COMMIT")
             yield FileLedger(connection)
     except sqlite3.Error as error:
         hint = "make room in the temporary folder, or name another one: `TMPDIR`"
@@ -133,35 +136,21 @@ def open_ledger(entries: Iterable[LedgerEntry]) -> Iterator[FileLedger]:
         ) from error
 
 
-@contextmanager
-def _ledger_database(entries: Iterable[LedgerEntry]) -> Iterator[sqlite3.Connection]:
-    # An empty name is a database on disk that SQLite removes with the connection.
-    with closing(sqlite3.connect("", isolation_level=None)) as connection:
-        connection.executescript(
-            """
-            PRAGMA journal_mode = OFF;
-            PRAGMA synchronous = OFF;
-            PRAGMA cache_size = -65536;  -- KiB
-            CREATE TABLE files (
-                path BLOB PRIMARY KEY, bytes INTEGER, modified INTEGER, etag TEXT, load_id TEXT, loaded_at INTEGER,
-                is_forgotten INTEGER
-            ) WITHOUT ROWID;
-            """
-        )
-        connection.execute("BEGIN")
-        connection.executemany(
-            """
-            INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (path) DO UPDATE SET
-                bytes = excluded.bytes, modified = excluded.modified, etag = excluded.etag,
-                load_id = excluded.load_id, loaded_at = excluded.loaded_at, is_forgotten = excluded.is_forgotten
-            WHERE (excluded.loaded_at, excluded.load_id) > (loaded_at, load_id)
-            """,
-            map(_values_of, entries),
-        )
-        connection.execute("DELETE FROM files WHERE is_forgotten")
-        connection.execute("CREATE INDEX states ON files (bytes, modified)")
-        connection.execute("COMMIT")
-        yield connection
+_CREATE_FILES: Final = """
+    PRAGMA journal_mode = OFF;
+    PRAGMA synchronous = OFF;
+    PRAGMA cache_size = -65536;  -- KiB
+    CREATE TABLE files (
+        path BLOB PRIMARY KEY, bytes INTEGER, modified INTEGER, etag TEXT, load_id TEXT, loaded_at INTEGER,
+        is_forgotten INTEGER
+    ) WITHOUT ROWID;
+"""
+_INSERT_FILE: Final = """
+    INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (path) DO UPDATE SET
+        bytes = excluded.bytes, modified = excluded.modified, etag = excluded.etag,
+        load_id = excluded.load_id, loaded_at = excluded.loaded_at, is_forgotten = excluded.is_forgotten
+    WHERE (excluded.loaded_at, excluded.load_id) > (loaded_at, load_id)
+"""
 
 
 def _values_of(entry: LedgerEntry) -> tuple[bytes | int | str | None, ...]:
@@ -283,9 +272,6 @@ def find_new(
     A file that has changed since, or was loaded under another path, is loaded as ``changed`` says; by default into
     tables that find its rows by a key, and else it fails. A table that is replaced gets all of its files as soon as one
     is new.
-
-    Raises:
-        InputError: files have changed and ``changed`` does not allow to load or skip them.
     """
     new_inputs: list[TableInput] = []
     skipped: list[str] = []

@@ -44,9 +44,6 @@ def merge_references(base: str, ours: str, theirs: str, folder: SchemasFolder) -
 
     Returns:
         The merged files, and whether the references are folders.
-
-    Raises:
-        InputError: a reference names no schema file, or a file that cannot be read.
     """
     if [base, ours, theirs].count(STDIN) > 1:
         raise InputError("only one of BASE, OURS and THEIRS can be `-`")
@@ -137,9 +134,6 @@ def merge_texts(
 
     ``find_import`` returns the import file with a hash. An export file names the hash of the import file that it
     adopted: if both sides adopted an edit, the merged one names the hash of the merged import file.
-
-    Raises:
-        InputError: one of the texts is not a schema file or a lineage file that schemactl reads.
     """
     if ours in (base, theirs) or theirs == base:
         return MergedFile(path, theirs if ours == base else ours)
@@ -224,11 +218,7 @@ def _written(merged: MergedSchema, path: str, layouts: Sequence[Layout | None]) 
 
 
 def write_files(merged: Sequence[MergedFile], output: Path, *, is_folder: bool) -> tuple[MergedFile, ...]:
-    """Write the merged texts to the file ``output``, or to their paths below this folder; return them with the paths.
-
-    Raises:
-        InputError: a file cannot be written.
-    """
+    """Write the merged texts to the file ``output``, or to their paths below that folder; return them with paths."""
     written = []
     for file in merged:
         if file.text is not None:

@@ -61,8 +61,10 @@ class CallModel:
         """Return the model of a table; None for values without a variant."""
         if self.table is not None or dispatch is None:
             return self.table
-        named = (variant for value, variant in self.variants.items() if dispatch.names.get(value, value) == table)
-        return next(named, None)
+        table_models = (
+            variant for value, variant in self.variants.items() if dispatch.names.get(value, value) == table
+        )
+        return next(table_models, None)
 
 
 def find_model(reference: str, contract: str | None) -> CallModel:
@@ -164,9 +166,9 @@ def _in_full(contract: str | None, default: Mapping[str, str]) -> dict[str, str]
     """Return the mode of each entity: the call's, or the model's if the call leaves it out."""
     if contract is None:
         return dict(default)
-    call_contract, named = Contract.of(contract), _named(contract, default)
+    call_contract, listed_entities = Contract.of(contract), _named(contract, default)
     return {
-        entity: str(call_contract.mode_of(Entity(entity))) if entity in named else mode
+        entity: str(call_contract.mode_of(Entity(entity))) if entity in listed_entities else mode
         for entity, mode in default.items()
     }
 

@@ -12,7 +12,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -92,6 +92,7 @@ if TYPE_CHECKING:
     from schemactl.engine.choice import EngineOptions, OpenEngine
     from schemactl.engine.input import Input
     from schemactl.engine.package import WrittenRejects, WrittenRows
+    from schemactl.engine.protocol import Engine
 
 ROWS: Final = "rows"
 """The purpose in the names of folders that hold rows while they are made."""
@@ -194,8 +195,10 @@ class Call:
         with open_ledger(self.target.destination.read_ledger(self.target.url, name)) as ledger:
             new = find_new(self.table_inputs, ledger, self.destination_schema, self.request.changed)
         skipped = self.skipped + len(new.skipped)
-        seen = (*self.seen, *new.skipped)[:MOST_SEEN]
-        return replace(self, table_inputs=new.table_inputs, seen=seen, skipped=skipped, compared_loads=past.load_ids)
+        seen_paths = (*self.seen, *new.skipped)[:MOST_SEEN]
+        return replace(
+            self, table_inputs=new.table_inputs, seen=seen_paths, skipped=skipped, compared_loads=past.load_ids
+        )
 
     def with_saved(self, schema: Schema) -> Call:
         """Return the call with the schema that another command has saved since the call was checked."""
@@ -246,7 +249,14 @@ def _normalize(
     waiting = sum(len(table_input.inputs) for table_input in call.table_inputs)
     total = waiting
     reports: list[NormalizeReport] = []
-    with _shared_engine(call, progress, open_engine) as open_shared:
+    from schemactl.engine.choice import open_engine as open_chosen_engine
+
+    # All loads of a backlog share one engine.
+    with (open_engine or open_chosen_engine)(_engine_options(call), _inputs_of(call.table_inputs), progress) as engine:
+
+        def open_shared(*_: object) -> AbstractContextManager[Engine]:
+            return nullcontext(engine)
+
         for number, table_inputs in enumerate(cuts, start=1):
             load = LoadTime(choose_load_id(None), datetime.now(UTC))
             stage = f"load {number:,} of {len(cuts):,}, {total - waiting:,} of {total:,} files loaded"
@@ -264,15 +274,6 @@ def _normalize(
 def _named_stage(progress: Progress, name: str, done: float) -> Progress:
     """Return the progress of one load of a backlog; the fraction `done` of the backlog is loaded."""
     return lambda stage, _share: progress(f"{name}: {stage}" if stage else "", done)
-
-
-@contextmanager
-def _shared_engine(call: Call, progress: Progress, open_engine: OpenEngine | None) -> Iterator[OpenEngine]:
-    """Yield the function that gives all loads of a backlog one engine."""
-    from schemactl.engine.choice import open_engine as open_chosen_engine
-
-    with (open_engine or open_chosen_engine)(_engine_options(call), _inputs_of(call.table_inputs), progress) as engine:
-        yield lambda _options, _inputs, _progress: nullcontext(engine)
 
 
 def _load_files(call: Call, progress: Progress, open_engine: OpenEngine | None) -> NormalizeReport:
@@ -401,9 +402,9 @@ def _find_new_data(call: Call, load_ids: frozenset[str]) -> Call:
         listing = replace(call, request=replace(call.request, inference=replace(inference, is_wanted=is_wanted)))
         table_inputs = _find_data(listing, are_others_loaded=lambda: bool(ledger.skipped))
         new = find_new(table_inputs, ledger, call.destination_schema, call.request.changed)
-        seen = (*ledger.seen, *new.skipped)[:MOST_SEEN]
+        seen_paths = (*ledger.seen, *new.skipped)[:MOST_SEEN]
         skipped = ledger.skipped + len(new.skipped)
-    return replace(call, table_inputs=new.table_inputs, seen=seen, skipped=skipped, compared_loads=load_ids)
+    return replace(call, table_inputs=new.table_inputs, seen=seen_paths, skipped=skipped, compared_loads=load_ids)
 
 
 def _may_replace(call: Call) -> bool:
@@ -554,8 +555,11 @@ class _TableAttempt:
     def check(self, staging: Path) -> NormalizeReport:
         """Return the report of the evolution; if it stops the load, with the values and records that do."""
         report = self.report
-        if report.stops and _is_refused_by_size(self.evolution):
-            report = self._count_oversized(report, staging)
+        if report.stops and not self.evolution.report.nulls:  # which stop the load anyway
+            violations = self.evolution.report.violations
+            frozen = (violation for violation in violations if violation.mode == Mode.FREEZE)
+            if any(_is_by_size(violation, self.evolution) for violation in frozen):
+                report = self._count_oversized(report, staging)
         if report.stops and report.inference is not None:
             schema = self.evolution.resolution.schema
             return replace(report, inference=with_records(report.inference, self.data.reader, schema))
@@ -629,12 +633,6 @@ class _TableRows:
             hint = "run the command again when no one writes to the sources"
             changed_file = find_changed(self.attempt.call.files.values())
             raise InputError(message, at=None if changed_file is None else Location(changed_file), hint=hint)
-
-
-def _is_refused_by_size(evolution: Evolution) -> bool:
-    """Return whether a frozen column would have to grow for documents, and no null stops the load anyway."""
-    frozen = (violation for violation in evolution.report.violations if violation.mode == Mode.FREEZE)
-    return not evolution.report.nulls and any(_is_by_size(violation, evolution) for violation in frozen)
 
 
 def _is_by_size(finding: ViolationFinding, evolution: Evolution) -> bool:

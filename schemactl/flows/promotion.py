@@ -7,10 +7,8 @@ destination widens them before the load, each column at once, and the next load 
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Final
 
@@ -18,7 +16,7 @@ from schemactl.destinations import MigrationSession, is_migrator
 from schemactl.errors import DestinationError, InputError, Problem
 from schemactl.flows.migrate.counting import count_unfit, find_blockers
 from schemactl.flows.migrate.forward_run import ForwardRun
-from schemactl.flows.migrate.runner import LockRetry, StepBlocked, who
+from schemactl.flows.migrate.runner import LockRetry, StepBlocked, new_run
 from schemactl.flows.migrate.schema_plans import propose, render_plan
 from schemactl.flows.migrate.state import DestinationState, read_state
 from schemactl.flows.migrate.stored_plans import plan_of, resume_plan
@@ -26,8 +24,7 @@ from schemactl.flows.target import LoadTarget, MigrationTarget
 from schemactl.inference.promotion import StoredValues
 from schemactl.migration.migration_plan import MigrationPlan
 from schemactl.migration.options import PlanOptions
-from schemactl.migration.plan_documents import plan_hash, plan_text
-from schemactl.migration.records import Patience, Run, RunState
+from schemactl.migration.records import Patience, RunState
 from schemactl.migration.ways import Way
 from schemactl.progress import Progress, no_progress
 from schemactl.schema.changes import TYPE_PROPERTIES, ColumnRetyped
@@ -104,11 +101,7 @@ class StoredColumns:
 
     @property
     def migration_target(self) -> MigrationTarget:
-        """The destination as migrations see it.
-
-        Raises:
-            InputError: it cannot be migrated.
-        """
+        """The destination as migrations see it."""
         destination = self.target.destination
         if not is_migrator(destination):
             message = f"`{self.target.kind}` cannot widen columns"
@@ -184,24 +177,14 @@ class StoredColumns:
         raise InputError(message, hint=hint)
 
     def has_pipelines(self) -> bool:
-        """Return whether dlt pipelines load into the dataset.
-
-        Raises:
-            InputError: the destination cannot be migrated.
-            DestinationError: it cannot be read.
-        """
+        """Return whether dlt pipelines load into the dataset."""
         target = self.migration_target
         with target.open_for_reading(self.schema_name, may_be_new=True, patience=_READING) as session:
             tables = read_state(session, target, self.schema_name).catalogue.schema.tables
         return any(name.lower() == _PIPELINE_STATE for name in tables)
 
     def without_narrow(self, schema: Schema, columns: Columns) -> Schema:
-        """Return a schema without the columns that the destination has narrower, so that a load widens them.
-
-        Raises:
-            InputError: the destination cannot be migrated.
-            DestinationError: it cannot be read.
-        """
+        """Return a schema without the columns that the destination has narrower, so that a load widens them."""
         target = self.migration_target
         with target.open_for_reading(self.schema_name, may_be_new=True, patience=_READING) as session:
             goals = find_goals(read_state(session, target, self.schema_name), schema, columns)
@@ -272,21 +255,13 @@ class StoredColumns:
             raise DestinationError(message, problems=tuple(blockers), hint=hint)
         for name in {step.table_name for step in steps}:
             self._check_rows(plan, schema, self._row_count(session, name))
-        run = Run(
-            run_id=uuid.uuid4().hex,
-            plan_hash=plan_hash(plan),
-            schema_name=plan.target.name,
-            from_hash=state.ledger_hash,
-            to_hash=plan.target_hash,
-            who=who(),
-            started=datetime.now(UTC),
-            plan=plan_text(plan),
-        )
+        run = new_run(plan, state.ledger_hash)
         tables = state.tables_for(plan.target)
         return ForwardRun(session, target.destination, plan, run, 0, retry, tables=tables, records_version=is_recorded)
 
     def _run(self, forward: ForwardRun, run: Callable[[], None]) -> None:
-        self.progress(f"widening {', '.join(_names(forward.plan))}", None)
+        names = dict.fromkeys(f"`{planned.step.full_name}`" for planned in forward.plan.steps)
+        self.progress(f"widening {', '.join(names)}", None)
         try:
             run()
             reasons = [planned.reason for planned in forward.plan.steps]
@@ -397,7 +372,3 @@ def _with_type(schema: Schema, table: str, column: str, wider: FullType | Nested
 
 def _is_promotion(plan: MigrationPlan) -> bool:
     return all(isinstance(planned.reason, ColumnRetyped) for planned in plan.steps)
-
-
-def _names(plan: MigrationPlan) -> list[str]:
-    return list(dict.fromkeys(f"`{planned.step.full_name}`" for planned in plan.steps))

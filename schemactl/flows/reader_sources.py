@@ -55,9 +55,6 @@ def parse_reader_source(text: str) -> ReaderSource:
     >>> source = parse_reader_source("sql:queries/**/*.sql?dialect=duckdb&dataset=raw")
     >>> source.where, source.dialect, source.dataset
     ('queries/**/*.sql', 'duckdb', 'raw')
-
-    Raises:
-        InputError: a kind, dialect or key is unknown.
     """
     address, query = (*_QUERY.split(text, maxsplit=1), "")[:2]
     keys = dict(parse_qsl(query, keep_blank_values=True))
@@ -108,9 +105,6 @@ def make_reader_source(kind: str, where: str, **more: Any) -> ReaderSource:
     """Return a source of readers from its kind, its place, and other attributes of ``ReaderSource``.
 
     The place of a database is its address, with or without the kind.
-
-    Raises:
-        InputError: a kind or dialect is unknown, or the address has another kind.
     """
     if kind not in READER_KINDS:
         address = find_address(where) or find_address(f"{kind}:{where}")

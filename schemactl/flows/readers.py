@@ -56,10 +56,6 @@ def read_readers(
         files: the files that hold the readers; None for the files on disk.
         base_files: the files that held the readers before the change under review; None without a review, or if the
             base is in no git revision.
-
-    Raises:
-        InputError: a source cannot be read.
-        DestinationError: a database cannot be reached.
     """
     versions = tuple(schemas)
     readerships, old_readerships = [], []

@@ -307,8 +307,14 @@ def find_pairs(base: str | None, head: str | None, folder: SchemasFolder) -> tup
         raise InputError("BASE and HEAD cannot both be `-`")
     if base is None:
         return _by_name(find_exported(folder), effective_schemas(folder)) or _refuse_empty(folder)
-    if any(map(_is_of_git, (base, head))):
-        _refuse_links_of_review(base, head, folder)
+    is_review = any(map(_is_of_git, (base, head)))
+    for reference in (base, head) if is_review else ():
+        if _is_of_git(reference):
+            continue  # reading a revision checks its links
+        refuse_linked_schemas(folder)
+        if reference is not None and _names_path(reference):
+            path = Path(reference)
+            refuse_linked_schemas(SchemasFolder.at(path)) if path.is_dir() else refuse_links(path)
     if head is None and (base in folder.names or base.isidentifier()):
         refuse_revision(base, folder)
         if base not in folder.names:
@@ -325,17 +331,6 @@ def find_pairs(base: str | None, head: str | None, folder: SchemasFolder) -> tup
 
 def _is_of_git(reference: str | None) -> bool:
     return reference is not None and reference.startswith("git:")
-
-
-def _refuse_links_of_review(base: str, head: str | None, folder: SchemasFolder) -> None:
-    """Raise an error for links among the files to compare with a revision; reading a revision checks its own links."""
-    for reference in (base, head):
-        if _is_of_git(reference):
-            continue
-        refuse_linked_schemas(folder)
-        if reference is not None and _names_path(reference):
-            path = Path(reference)
-            refuse_linked_schemas(SchemasFolder.at(path)) if path.is_dir() else refuse_links(path)
 
 
 def _heads(base: str, bases: tuple[Referred, ...], head: str | None, folder: SchemasFolder) -> tuple[Referred, ...]:
@@ -380,12 +375,12 @@ def _hint_elsewhere(reference: str, head: str | None, folder: SchemasFolder, els
     """Return the command that compares other schema folders of a revision, or the folder moved to ``folder``."""
     removed_paths = [folder_path for folder_path in elsewhere if not folder_path.exists()] if folder.names else []
     nearest = (removed_paths or elsewhere)[0]
-    shown = os.path.relpath(nearest)
+    nearest_path = os.path.relpath(nearest)
     if removed_paths or list_names(nearest):
         inside = path_inside(find_repository(nearest), nearest)
-        command = f"{reference}:{inside} {head or (folder.root if removed_paths else shown)}"
+        command = f"{reference}:{inside} {head or (folder.root if removed_paths else nearest_path)}"
     else:
-        command = f"--schemas {shown}"
+        command = f"--schemas {nearest_path}"
     folders = listed([os.path.relpath(folder_path) for folder_path in elsewhere])
     return f"the revision has schema files in {folders}: `{command}`"
 

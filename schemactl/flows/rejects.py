@@ -80,23 +80,16 @@ def with_record_columns(rows: list[dict[str, Any]], schema: Schema) -> list[dict
         if is_root:
             row |= {"root_table": row["table_name"], "root_key": row["row_key"], "record": row["row"]}
         else:
-            row["root_table"] = _root_of(schema, row["table_name"])
+            name = row["table_name"]
+            while table is not None and table.parent is not None:
+                name, table = table.parent, schema.tables.get(table.parent)
+            # The schema lacks a table that a contract refuses.
+            row["root_table"] = name if table is not None else name.partition(naming_of(schema).path_separator)[0]
     return rows
 
 
-def _root_of(schema: Schema, name: str) -> str:
-    """Return the root table of a table, even if the schema lacks the table because a contract refuses it."""
-    while (table := schema.tables.get(name)) is not None and table.parent is not None:
-        name = table.parent
-    return name if name in schema.tables else name.partition(naming_of(schema).path_separator)[0]
-
-
 def open_store(name: str, to: str, schemas: SchemasPlace) -> RejectStore:
-    """Return the rejects of a schema of the folder in a destination.
-
-    Raises:
-        InputError: there is no such schema or destination, or rejects cannot be read from it.
-    """
+    """Return the rejects of a schema of the folder in a destination."""
     schema = find_schema(name, SchemasFolder.at(schemas)).schema
     target = loadable(to)
     if not is_readable(target.destination):
@@ -255,21 +248,21 @@ def _change(
     """Change all rejects of the selected records; if ``change`` is None, delete records with all rejects selected."""
     waiting: set[str] = set()
     counts: dict[str, int] = {}
-    others: set[str] = set()
+    unselected: set[str] = set()
     for reject in store.read():
         if selection.selects(reject):
             counts[reject.record_id] = counts.get(reject.record_id, 0) + 1
             if reject.state is RejectState.WAITING:
                 waiting.add(reject.record_id)
         elif change is None:
-            others.add(reject.record_id)
-    record_ids = counts.keys() - others
+            unselected.add(reject.record_id)
+    record_ids = counts.keys() - unselected
     report = ChangeReport(
         name=store.schema.name,
         destination=store.target.shown,
         records=len(record_ids),
         rejects=sum(counts[record_id] for record_id in record_ids),
-        waiting=len(waiting - others),
+        waiting=len(waiting - unselected),
         is_done=True,
     )
     if not record_ids:

@@ -120,11 +120,7 @@ def replay_rejects(
 
 
 def read_repaired(file: Path) -> dict[str, str]:
-    """Return the records of a file of ``rejects export``, as JSON by their ids.
-
-    Raises:
-        InputError: the file cannot be read, or a line is not an object with ``id`` and ``record``, or repeats an id.
-    """
+    """Return the records of a file of ``rejects export``, as JSON by their ids."""
     hint = 'each line is like `{"id": "4f1c...", "record": {...}}`, as `schemactl rejects export` writes it'
     try:
         lines = file.read_bytes().decode("utf-8-sig").split("\n")  # texts may hold other breaks of lines
@@ -318,7 +314,7 @@ class _Attempt:
                 row["inserted_at"] = self.records[row["record_id"]].inserted_at or row["inserted_at"]
                 self.rejects_by_record.setdefault(row["record_id"], []).append(Reject.of(row))
         unloaded = self.unloaded
-        again = {
+        new_keys = {
             (reject.record_id, reject.table, reject.column, reject.path)
             for rejects_of_record in self.rejects_by_record.values()
             for reject in rejects_of_record
@@ -328,7 +324,7 @@ class _Attempt:
             if row["state"] != RejectState.WAITING:
                 return row
             reject_key = (row["record_id"], row["table_name"], row["column_name"], row["path"])
-            if row["record_id"] in unloaded or reject_key in again:
+            if row["record_id"] in unloaded or reject_key in new_keys:
                 return None
             return {**row, "state": str(RejectState.REPLAYED), "replayed_in": load_id}
 

@@ -186,14 +186,10 @@ def _choose(imported: Document | None, exported: Document | None) -> tuple[Schem
     ancestors = content.previous_hashes
     if stored.version_hash not in (content.version_hash, *ancestors):
         ancestors = (stored.version_hash, *ancestors)[:MAX_PREVIOUS_HASHES]
-    return _with_selection_of(stored, replace(linked, previous_hashes=ancestors)), content.version_hash
-
-
-def _with_selection_of(stored: Schema, adopted: Schema) -> Schema:
-    """Return the adopted schema with the saved selection of records, which edits do not contain."""
-    if SETTING not in stored.settings or SETTING in adopted.settings:
-        return adopted
-    return bump(replace(adopted, settings={**adopted.settings, SETTING: stored.settings[SETTING]}))
+    adopted = replace(linked, previous_hashes=ancestors)
+    if SETTING in stored.settings and SETTING not in adopted.settings:  # edits do not contain it
+        adopted = bump(replace(adopted, settings={**adopted.settings, SETTING: stored.settings[SETTING]}))
+    return adopted, content.version_hash
 
 
 def _is_known(content: Schema, imported: Document, stored: Schema, exported: Document) -> bool:

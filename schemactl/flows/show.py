@@ -12,7 +12,7 @@ from schemactl.inference.lineage import Sources
 from schemactl.schema.changes import TYPE_PROPERTIES
 from schemactl.schema.hash import bump
 from schemactl.schema.structure import DATABASE_TYPE
-from schemactl.schema.types import Column, Properties, Schema, Table
+from schemactl.schema.types import Column, Schema, Table
 from schemactl.store.folder import SchemasFolder
 
 Shown: TypeAlias = tuple[Schema, str, Sources]
@@ -48,13 +48,9 @@ def _with_hints(table: Table, stored: Table | None) -> Table:
     described = {key: value for key, value in table.properties.items() if key == "description"}
     if stored is None:
         return replace(table, properties=described)
-    columns = {
-        name: Column(name, {**_hints(stored.columns[name]), **column.properties}) if name in stored.columns else column
-        for name, column in table.columns.items()
-    }
+    type_keys = (*TYPE_PROPERTIES, "nullable", DATABASE_TYPE)
+    columns = dict(table.columns)
+    for name in columns.keys() & stored.columns.keys():
+        hints = {key: value for key, value in stored.columns[name].properties.items() if key not in type_keys}
+        columns[name] = Column(name, {**hints, **columns[name].properties})
     return replace(table, properties={**described, **stored.properties}, columns=columns)
-
-
-def _hints(column: Column) -> Properties:
-    of_types = (*TYPE_PROPERTIES, "nullable", DATABASE_TYPE)
-    return {key: value for key, value in column.properties.items() if key not in of_types}

@@ -240,11 +240,13 @@ class _Survey:
         self._columns = comparison.base_columns
         self._system = SystemNames(naming_of(base)).all()
 
-    def answer(self, saved_evidence: Evidence, scanned: Evidence, again: Recount | None) -> Mapping[Question, Counted]:
+    def answer(
+        self, saved_evidence: Evidence, scanned: Evidence, recount: Recount | None
+    ) -> Mapping[Question, Counted]:
         """Answer the questions.
 
-        ``saved_evidence`` is the evidence of data that is not at hand, ``scanned`` that of data that ``again`` reads
-        again.
+        ``saved_evidence`` is the evidence of data that is not at hand, ``scanned`` that of data that ``recount``
+        reads again.
         """
         request, evidence = self._request, merge(saved_evidence, scanned)
         check_documents(request.sources, evidence.files)
@@ -266,8 +268,8 @@ class _Survey:
             if (question_demands := self._demands(question, question_fed, evidence))
         }
         tallies = {
-            **_count_unfit(demands, saved_evidence, scanned, again),
-            **({} if evidence.declared else _count_nulls(nulls, resolution, saved_evidence, scanned, again)),
+            **_count_unfit(demands, saved_evidence, scanned, recount),
+            **({} if evidence.declared else _count_nulls(nulls, resolution, saved_evidence, scanned, recount)),
         }
         return {
             question: self._counted(question, tallies[question]) for question in self._questions if question in tallies
@@ -310,7 +312,7 @@ def _count_unfit(
     demands_by_question: Mapping[Question, Sequence[_Demand]],
     saved_evidence: Evidence,
     scanned: Evidence,
-    again: Recount | None,
+    recount: Recount | None,
 ) -> dict[Question, Tally]:
     tallies_by_question: dict[Question, list[Tally]] = {}
     open_values: list[tuple[Question, tuple[paths.Path, ...], FullType]] = []
@@ -323,8 +325,8 @@ def _count_unfit(
         for demand, (_, of_scanned) in zip(demands, complete, strict=True):
             if of_scanned.open_paths and demand.target is not None:
                 open_values.append((question, of_scanned.open_paths, demand.target))
-    if open_values and again is not None:
-        tallies = again([Scalars(open_paths, target) for _, open_paths, target in open_values])
+    if open_values and recount is not None:
+        tallies = recount([Scalars(open_paths, target) for _, open_paths, target in open_values])
         for (question, _, _), tally in zip(open_values, tallies, strict=True):
             tallies_by_question[question].append(tally)
     return {question: add(tallies) for question, tallies in tallies_by_question.items()}
@@ -335,7 +337,7 @@ def _count_nulls(
     resolution: Resolution,
     saved_evidence: Evidence,
     scanned: Evidence,
-    again: Recount | None,
+    recount: Recount | None,
 ) -> dict[Question, Tally]:
     collided = {(collision.table, collision.column) for collision in find_collisions(resolution)}
     tallies: dict[Question, list[Tally]] = {}
@@ -349,7 +351,7 @@ def _count_nulls(
         tallies[question] = [judge_absences(saved_evidence, rows, fed), tally]
         if tally.bad and tally.first is None:
             missing[question] = Absences(rows, fed)
-    if missing and again is not None:
-        for question, tally in zip(missing, again(list(missing.values())), strict=True):
+    if missing and recount is not None:
+        for question, tally in zip(missing, recount(list(missing.values())), strict=True):
             tallies[question][1] = replace(tallies[question][1], first=tally.first)
     return {question: add(parts) for question, parts in tallies.items()}

@@ -23,7 +23,7 @@ from schemactl.destinations import (
     name_limits,
 )
 from schemactl.errors import InputError, did_you_mean, nearest_or_all
-from schemactl.migration.migration_plan import MigrationPlan, Place, Render
+from schemactl.migration.migration_plan import MigrationPlan, Render
 from schemactl.migration.records import NO_PATIENCE, Patience
 from schemactl.migration.rewrites import with_rewrites
 from schemactl.redaction import redact
@@ -96,10 +96,6 @@ class MigrationTarget(Target):
     def open_for_writing(self, schema_name: str, patience: Patience) -> AbstractContextManager[MigrationSession]:
         """Open an exclusive session."""
         return self.destination.connect(self.url, schema_name, patience=patience)
-
-    def place(self, session: MigrationSession) -> Place:
-        """Return the place that a session is connected to."""
-        return Place(self.kind, session.origin, session.dataset)
 
     def renderer(self, session: MigrationSession) -> Render:
         """Return the function that writes a step's statements for the dataset of a session."""

@@ -107,9 +107,6 @@ def draft_typing(
         source: CSV, TSV or JSON files; in JSON documents, only top-level strings are typed.
         order: the order of day and month; None to find it in the strings.
         ask: asks the user for the order if all dates of a column allow both; None without a terminal.
-
-    Raises:
-        InputError: the source cannot be read, has no strings, or the order is ambiguous.
     """
     from schemactl.arc.proposal import draft, draft_with_decimal_comma, has_decimal_comma
 

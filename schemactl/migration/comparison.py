@@ -57,6 +57,11 @@ class Comparison:
         missing: dlt's bookkeeping tables that the destination lacks.
         absent: names of tables that the schema has, and dlt creates with the first data.
         described: the tables of the catalog with their descriptions, which ``catalogue`` leaves out.
+        renamed_tables, renamed_columns: old names by new names, of columns by table.
+        created: the tables that are new.
+        retyped: table and column of columns that get another type.
+        freed: table and column of columns that may be null now.
+        own_types: the destination's own types of columns that are to get one (structs ...), by table and column.
     """
 
     catalogue: Schema
@@ -68,48 +73,36 @@ class Comparison:
     missing: tuple[Table, ...] = ()
     absent: tuple[str, ...] = ()
     described: Mapping[str, Table] = field(default_factory=dict)
+    renamed_tables: dict[str, str] = field(default_factory=dict, init=False)
+    renamed_columns: dict[str, dict[str, str]] = field(default_factory=dict, init=False)
+    created: set[str] = field(default_factory=set, init=False)
+    retyped: set[tuple[str, str]] = field(default_factory=set, init=False)
+    freed: set[tuple[str, str]] = field(default_factory=set, init=False)
+    own_types: dict[tuple[str, str], str] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        """Index the changes by their subjects."""
+        for change in self.changes:
+            match change:
+                case TableRenamed():
+                    self.renamed_tables[change.after] = change.before
+                case ColumnRenamed():
+                    self.renamed_columns.setdefault(change.table, {})[change.after] = change.before
+                case TableAdded():
+                    self.created.add(change.table.name)
+                case ColumnRetyped():
+                    self.retyped.add((change.table, change.column))
+                case NullabilityChanged() if change.after is not False:
+                    self.freed.add((change.table, change.column))
+                case ColumnPropertyChanged() if change.name == DATABASE_TYPE and change.after is not ABSENT:
+                    self.own_types[change.table, change.column] = str(change.after)
+                case _:
+                    pass
 
     @cached_property
     def naming(self) -> Naming:
         """The schema's naming convention."""
         return naming_of(self.schema)
-
-    @cached_property
-    def renamed_tables(self) -> Mapping[str, str]:
-        """Old names by new names."""
-        return {change.after: change.before for change in self.changes if isinstance(change, TableRenamed)}
-
-    @cached_property
-    def renamed_columns(self) -> Mapping[str, Mapping[str, str]]:
-        """Old names by new names, by table."""
-        names_by_table: dict[str, dict[str, str]] = {}
-        for change in self.changes:
-            if isinstance(change, ColumnRenamed):
-                names_by_table.setdefault(change.table, {})[change.after] = change.before
-        return names_by_table
-
-    @cached_property
-    def retyped(self) -> frozenset[tuple[str, str]]:
-        """Table and column of columns that get another type."""
-        return frozenset((change.table, change.column) for change in self.changes if isinstance(change, ColumnRetyped))
-
-    @cached_property
-    def own_types(self) -> Mapping[tuple[str, str], str]:
-        """The destination's own types of columns that are to get one (structs ...), by table and column."""
-        changes = (change for change in self.changes if isinstance(change, ColumnPropertyChanged))
-        type_changes = (change for change in changes if change.name == DATABASE_TYPE and change.after is not ABSENT)
-        return {(change.table, change.column): str(change.after) for change in type_changes}
-
-    @cached_property
-    def freed(self) -> frozenset[tuple[str, str]]:
-        """Table and column of columns that may be null now."""
-        changes = (change for change in self.changes if isinstance(change, NullabilityChanged))
-        return frozenset((change.table, change.column) for change in changes if change.after is not False)
-
-    @cached_property
-    def created(self) -> frozenset[str]:
-        """The tables that are new."""
-        return frozenset(change.table.name for change in self.changes if isinstance(change, TableAdded))
 
     @cached_property
     def _left_names(self) -> frozenset[str]:
@@ -165,11 +158,11 @@ def compare(
     table_moves = table_moves_of(catalogue, target, ledger_schema, names)
     renamed_catalogue = renamed(catalogue, table_moves)
     before, after = _before(renamed_catalogue, target, stored), _after(renamed_catalogue, target, stored)
-    if further := table_renames(before, after, is_guessing=options.guesses_renames):
-        table_moves = tuple(settled(table_moves, further))
+    if undeclared_renames := table_renames(before, after, is_guessing=options.guesses_renames):
+        table_moves = tuple(settled(table_moves, undeclared_renames))
         renamed_catalogue = renamed(catalogue, table_moves)
     moves = moves_of(renamed_catalogue, target, ledger_schema and renamed(ledger_schema, table_moves), names)
-    if further or moves:
+    if undeclared_renames or moves:
         before = _before(moved(renamed_catalogue, moves), target, stored)
         after = _after(renamed_catalogue, target, stored)
     differing = diff(before, after, guess_renames=options.guesses_renames, renamed_tables=())
@@ -241,8 +234,27 @@ def _with_own_retypes(changes: Iterable[Change], abilities: Abilities) -> Iterat
 
 
 def user_tables(catalogue: Schema, ledger_schema: Schema | None) -> Schema:
-    """Return the tables of a catalog that steps are about: no bookkeeping, with parents, without descriptions."""
-    return _with_parents(_own(_undescribed(catalogue)), ledger_schema)
+    """Return the tables of a catalog that steps are about: no bookkeeping, with parents, without descriptions.
+
+    Descriptions matter only to the steps that set them. The last schema declares parents.
+    """
+    catalogue = _own(catalogue)
+    tables = {}
+    for name, table in catalogue.tables.items():
+        columns = {
+            key: replace(column, properties=with_description(column.properties, None))
+            if "description" in column.properties
+            else column
+            for key, column in table.columns.items()
+        }
+        if ledger_schema is not None and name in ledger_schema.tables:
+            parent = ledger_schema.tables[name].parent
+        else:  # it follows from the name
+            words = name.split("__")
+            longer_first = ("__".join(words[:count]) for count in range(len(words) - 1, 0, -1))
+            parent = next((start for start in longer_first if start in catalogue.tables), None)
+        tables[name] = replace(table, columns=columns, properties={"parent": parent} if parent else {})
+    return replace(catalogue, tables=tables)
 
 
 def bare(column: Column, *, keeps_constraints: bool = False) -> Column:
@@ -280,20 +292,6 @@ def _ledger(schema: Schema) -> list[Table]:
 
 def _own(schema: Schema) -> Schema:
     return replace(schema, tables={name: table for name, table in schema.tables.items() if not is_bookkeeping(name)})
-
-
-def _undescribed(catalogue: Schema) -> Schema:
-    """Return a catalog without descriptions, which matter only to the steps that set them."""
-    tables = {}
-    for name, table in catalogue.tables.items():
-        columns = {
-            key: replace(column, properties=with_description(column.properties, None))
-            if "description" in column.properties
-            else column
-            for key, column in table.columns.items()
-        }
-        tables[name] = replace(table, columns=columns, properties=with_description(table.properties, None))
-    return replace(catalogue, tables=tables)
 
 
 def _remembering(stored: Stored) -> Stored:
@@ -380,21 +378,6 @@ def without_origin(change: Change) -> Change:
             return replace(change, column=bare(change.column, keeps_constraints=True))
         case _:
             return change
-
-
-def _with_parents(catalogue: Schema, ledger_schema: Schema | None) -> Schema:
-    """Return the catalog with the parents that the last schema declares; the other parents follow from the names."""
-
-    def parent_of(name: str) -> dict[str, Any]:
-        if ledger_schema is not None and name in ledger_schema.tables:
-            return _parent(ledger_schema.tables[name])
-        parts = name.split("__")
-        longer_first = ("__".join(parts[:count]) for count in range(len(parts) - 1, 0, -1))
-        parent = next((start for start in longer_first if start in catalogue.tables), None)
-        return {"parent": parent} if parent else {}
-
-    tables = {name: replace(table, properties=parent_of(name)) for name, table in catalogue.tables.items()}
-    return replace(catalogue, tables=tables)
 
 
 # --- names ---

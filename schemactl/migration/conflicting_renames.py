@@ -142,13 +142,13 @@ def renamed(schema: Schema, moves: Iterable[TableRenamed]) -> Schema:
     return replace(schema, tables=tables)
 
 
-def settled(moves: Iterable[TableRenamed], others: Iterable[TableRenamed]) -> Iterator[TableRenamed]:
+def settled(moves: Iterable[TableRenamed], later_renames: Iterable[TableRenamed]) -> Iterator[TableRenamed]:
     """Yield all renames of tables, each from the current name to the last one."""
-    further = {change.before: change for change in others}
+    renames = {change.before: change for change in later_renames}
     for move in moves:
-        last = further.pop(move.after, None)
+        last = renames.pop(move.after, None)
         yield move if last is None else replace(last, before=move.before)
-    yield from further.values()
+    yield from renames.values()
 
 
 def kept_table_origin(name: str) -> str | None:

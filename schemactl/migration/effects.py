@@ -143,16 +143,15 @@ def _in_names(step: S, column_place: ColumnPlace) -> S:
 
 def is_counted_late(steps: Sequence[Step], index: int) -> bool:
     """Return whether the values that block a step cannot be counted before the first step has run."""
-    is_countable = traced(steps, index) is not None and not _follows_conversion(steps, index)
-    return steps[index].needs_count and not is_countable
-
-
-def _follows_conversion(steps: Sequence[Step], index: int) -> bool:
-    """Return whether earlier conversions may make values equal that a key or a constraint keeps apart: `1`, `01`."""
     step = steps[index]
+    if not step.needs_count:
+        return False
+    if traced(steps, index) is None:
+        return True
     if not isinstance(step, AddUnique | AddPrimaryKey):
         return False
     columns = (step.column,) if isinstance(step, AddUnique) else step.columns
+    # An earlier conversion may make values equal that were apart: `1`, `01`.
     return any(
         isinstance(earlier, ChangeType) and earlier.table == step.table and earlier.after.name in columns
         for earlier in steps[:index]

@@ -214,11 +214,11 @@ def with_own_files(migration: Migration, files: Mapping[str, str]) -> tuple[Migr
     plans = {name: replace(plan, own=tuple(own_by_dialect.get(name, ()))) for name, plan in migration.plans.items()}
     if any(not own_sql.is_empty for scripts in own_by_dialect.values() for own_sql in scripts):
         # An empty file records that a step of another dialect needs no custom SQL, which only a person can know.
-        others = ", ".join(dialect for dialect, plan in plans.items() if plan.own)
+        other_dialects = ", ".join(dialect for dialect, plan in plans.items() if plan.own)
         for dialect, plan in plans.items():
             if plan.steps and not plan.own:
                 empty = own_name(migration.name, dialect, len(plan.steps), When.AFTER)
-                message = f"`{migration.name}` has custom SQL for {others}, but not for {dialect}"
+                message = f"`{migration.name}` has custom SQL for {other_dialects}, but not for {dialect}"
                 hint = f"add the SQL, or an empty `{empty}` if it is not needed"
                 problems.append(Problem(json_name(migration.name), message, hint))
     return replace(migration, plans=plans), tuple(problems)

@@ -142,7 +142,7 @@ class MigrationPlan:
         own_places = {own_sql.number - (own_sql.when is not When.AFTER) for own_sql in self.own}
         behind = {own_sql.number for own_sql in self.own if own_sql.when is When.INSTEAD}
         later_places = range(self.changed_from(), len(self.steps))
-        recounted = {place for place in later_places if self.steps[place].step.needs_count}
+        recounted = {index for index in later_places if self.steps[index].step.needs_count}
         return frozenset(own_places | behind | recounted)
 
     def tables_in(self, catalogue: Schema) -> tuple[str, ...]:

@@ -18,7 +18,6 @@ from schemactl.migration.steps import AddColumn, AddPrimaryKey, DropColumn, Drop
 from schemactl.schema import changes
 from schemactl.schema.backfill import has_backfill
 from schemactl.schema.full_types import full_type
-from schemactl.schema.naming import naming_of
 from schemactl.schema.renames import is_dlts_own, is_newly_declared, origins
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, Table
@@ -75,7 +74,13 @@ def remarks(
     comparison: Comparison, steps: Sequence[Step], abilities: Abilities, options: PlanOptions
 ) -> Iterator[Note]:
     """Yield the notes of a comparison that led to these steps."""
-    yield from _guesses(comparison)
+    for change in comparison.guesses:
+        message = f"is possibly `{change.before}` under a new name; not declared, so it is planned as new"
+        hint = f'set `x-renamed-from: "{change.before}"` if it is, or `x-renamed-from: []` if it is not'
+        table, column = (
+            (change.after, None) if isinstance(change, changes.TableRenamed) else (change.table, change.after)
+        )
+        yield Note(NoteKind.RENAME, table, column, message, hint)
     yield from _unheeded(comparison)
     yield from _left_alone(comparison, steps, options)
     yield from _added(comparison, steps)
@@ -84,18 +89,8 @@ def remarks(
     yield from _of_keys(comparison, steps)
     if options.compares_primary_keys:
         yield from _without_key(comparison, steps)
-    for table in comparison.absent:
-        yield Note(NoteKind.WAITS, table, None, "has no data yet; the first load creates it")
-
-
-def _guesses(comparison: Comparison) -> Iterator[Note]:
-    for change in comparison.guesses:
-        message = f"is possibly `{change.before}` under a new name; not declared, so it is planned as new"
-        hint = f'set `x-renamed-from: "{change.before}"` if it is, or `x-renamed-from: []` if it is not'
-        table, column = (
-            (change.after, None) if isinstance(change, changes.TableRenamed) else (change.table, change.after)
-        )
-        yield Note(NoteKind.RENAME, table, column, message, hint)
+    for name in comparison.absent:
+        yield Note(NoteKind.WAITS, name, None, "has no data yet; the first load creates it")
 
 
 def _unheeded(comparison: Comparison) -> Iterator[Note]:
@@ -123,7 +118,7 @@ def _left_alone(comparison: Comparison, steps: Sequence[Step], options: PlanOpti
     """Yield the tables and columns that the schema lacks and no step drops."""
     tables = {step.table.name for step in steps if isinstance(step, DropTable)}
     columns = {(step.table, step.column.name) for step in steps if isinstance(step, DropColumn)}
-    of_schema, naming = comparison.schema.tables, naming_of(comparison.schema)
+    of_schema = comparison.schema.tables
     for change in comparison.changes:
         if isinstance(change, changes.TableRemoved) and change.table.name not in {*tables, *of_schema}:
             yield _table_left(change.table.name, of_schema, was_declared(comparison, change.table.name, None, options))
@@ -133,7 +128,7 @@ def _left_alone(comparison: Comparison, steps: Sequence[Step], options: PlanOpti
             table = of_schema[change.table]
             if change.column.name in table.columns or is_dlts_own(change.column.name):
                 continue
-            if origin := variant_origin(change.column.name, table.columns, naming):
+            if origin := variant_origin(change.column.name, table.columns, comparison.naming):
                 message = f"is a variant column of `{origin}` that is not in the schema"
                 hint = _take_over_hint(comparison, change)
                 yield Note(NoteKind.VARIANT, change.table, change.column.name, message, hint)
@@ -207,12 +202,11 @@ def _of_types(comparison: Comparison, steps: Sequence[Step]) -> Iterator[Note]:
 
 def _of_structure(comparison: Comparison, abilities: Abilities) -> Iterator[Note]:
     """Yield the columns of types that only the destination has, and that no step makes the schema's."""
-    retyped = comparison.retyped  # there is a step, which data may block
     for change in comparison.changes:
         if not isinstance(change, changes.ColumnPropertyChanged) or change.name != DATABASE_TYPE:
             continue
-        if (change.table, change.column) in retyped:
-            continue
+        if (change.table, change.column) in comparison.retyped:
+            continue  # there is a step, which data may block
         gained = abilities.gains(str(change.before), str(change.after))
         if gained is None:
             message = "keeps its type in the destination, which differs from the schema: no step can convert it"

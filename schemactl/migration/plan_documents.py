@@ -53,11 +53,6 @@ def write_plan(plan: MigrationPlan, key: bytes | None = None) -> str:
     return json.dumps(document, indent=1, allow_nan=False) + "\n"
 
 
-def plan_text(plan: MigrationPlan) -> str:
-    """Return a plan as a line of JSON, which ``read_plan`` reads, too."""
-    return json.dumps(plan_document(plan), allow_nan=False)
-
-
 def read_plan(text: str, path: str, key: bytes | None = None) -> MigrationPlan:
     """Read a plan that ``write_plan`` wrote.
 
@@ -293,11 +288,6 @@ def _tagged(kinds: Mapping[str, type]) -> Callable[[Any], Any]:
     return read
 
 
-def _planned(document: Any) -> PlannedStep:
-    # `is_destructive` follows from the risk.
-    return from_document(PlannedStep, {name: value for name, value in document.items() if name != "is_destructive"})
-
-
 def _column(document: Any) -> Column:
     return Column(_of(str)(document["name"]), _of(dict)(document["properties"]))
 
@@ -319,7 +309,10 @@ _READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
         ("Step", "Backfill", "Backfill | SetNotNull | AddUnique | AddPrimaryKey", "SwapColumns"), _tagged(_STEPS)
     ),
     "Change": _tagged(_CHANGES),
-    "PlannedStep": _planned,
+    # `is_destructive` follows from the risk.
+    "PlannedStep": lambda document: from_document(
+        PlannedStep, {name: value for name, value in document.items() if name != "is_destructive"}
+    ),
     **{kind.__name__: partial(from_document, kind) for kind in (Lock, MigrationMark, Note, OwnSql, Place, Undo)},
     **{kind.__name__: kind for kind in (Conversion, NoteKind, Phase, Risk, Taken, Way, When)},
 }

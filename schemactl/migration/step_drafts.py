@@ -367,7 +367,14 @@ def _describe(
         last = ledger_tables.get(comparison.old_table(name))
         before: dict[str, str | None] = {}
         after: dict[str, str | None] = {}
-        for column_name, current, described in _described_parts(tables[name], schema_table):
+        current_columns = tables[name].columns
+        described_parts: list[tuple[str, Column | Table, Column | Table]] = [("", tables[name], schema_table)]
+        described_parts += [
+            (key, current_columns[key], column)
+            for key, column in schema_table.columns.items()
+            if key in current_columns and has_type(column) and not (is_dlts_own(key) or column.is_variant)
+        ]
+        for column_name, current, described in described_parts:
             old, new = description_of(current), _kept_text(described, abilities)
             if old == new:
                 continue
@@ -378,14 +385,6 @@ def _describe(
                 before[column_name], after[column_name] = old, new
         if after:
             yield DescribeTable(name, before, after), _description_changed(name, before, after)
-
-
-def _described_parts(table: Table, schema_table: Table) -> Iterator[tuple[str, Column | Table, Column | Table]]:
-    """Yield a table, with an empty name, and its columns, each as in the destination and as in the schema."""
-    yield "", table, schema_table
-    for name, column in schema_table.columns.items():
-        if name in table.columns and has_type(column) and not (is_dlts_own(name) or column.is_variant):
-            yield name, table.columns[name], column
 
 
 def _kept_text(of: Column | Table | None, abilities: Abilities) -> str | None:

@@ -51,8 +51,8 @@ def set_property(columns: Columns, changed: Iterable[str], name: str, value: boo
 
 def with_description(properties: Properties, text: str | None) -> Properties:
     """Return the properties of a table or a column with another description; None removes it."""
-    others = {name: value for name, value in properties.items() if name != "description"}
-    return others if text is None else {**others, "description": text}
+    other_properties = {name: value for name, value in properties.items() if name != "description"}
+    return other_properties if text is None else {**other_properties, "description": text}
 
 
 def set_description(column: Column, text: str | None) -> Column:

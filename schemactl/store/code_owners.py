@@ -93,9 +93,6 @@ def read_code_owners(top: Path, revision: str | None = None, forge: Forge | None
         top: the top folder of the repository.
         revision: the git revision whose file counts; None for the file on disk.
         forge: the service that hosts the repository; None if unknown: its place and sections tell the forge then.
-
-    Raises:
-        InputError: the file is a link, is larger than ``MAX_BYTES``, or is not UTF-8.
     """
     paths = [top / path for path in _PATHS[forge]]
     if revision is not None:
@@ -146,8 +143,8 @@ def _patterns(pattern: str, forge: Forge) -> Iterator[tuple[str, ...]]:
     """
     names = tuple(name.replace("[", "[[]") for name in pattern.split("/") if name)
     is_anchored = pattern.startswith("/") or (forge is Forge.GITHUB and "/" in pattern.rstrip("/"))
-    whole = names if is_anchored else ("**", *names)
+    anchored_names = names if is_anchored else ("**", *names)
     if not pattern.endswith("/"):
-        yield whole
+        yield anchored_names
     if names[-1:] != ("*",) or pattern.endswith("/"):
-        yield (*whole, "**", "*")
+        yield (*anchored_names, "**", "*")

@@ -57,9 +57,6 @@ class FileTree(Protocol):
 
         A folder means all files below it whose names end with ``ending``. Names that start with a dot are matched only
         by a pattern that has the dot.
-
-        Raises:
-            InputError: the pattern matches more than ``MAX_FILES`` files.
         """
         ...
 

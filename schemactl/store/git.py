@@ -174,11 +174,7 @@ def one_look() -> Iterator[None]:
 
 
 def run_git(folder: Path, *arguments: str, lines: str = "") -> subprocess.CompletedProcess[bytes]:
-    """Run a git command in a folder, with ``lines`` as its input, and return its result.
-
-    Raises:
-        InputError: git is absent, or silent for ``TIMEOUT_SECONDS``.
-    """
+    """Run a git command in a folder, with ``lines`` as its input, and return its result."""
     answers, question = _answers.get(), (folder, arguments, lines)
     if answers is None:
         return _run(*question)
@@ -255,11 +251,7 @@ _MOST_CONFLICTS = 127
 
 
 def merge_lines(base: Path, ours: Path, theirs: Path, marker_size: int) -> bytes:
-    """Return git's merge of lines of three files, with its conflict markers (git-merge-file(1)).
-
-    Raises:
-        InputError: git is absent, or a file is missing or binary.
-    """
+    """Return git's merge of lines of three files, with its conflict markers (git-merge-file(1))."""
     names = [word for name in ("ours", "base", "theirs") for word in ("-L", name)]
     files = [str(path.absolute()) for path in (ours, base, theirs)]
     result = run_git(Path.cwd(), "merge-file", "-p", "-q", f"--marker-size={marker_size}", *names, "--", *files)

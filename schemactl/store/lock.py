@@ -20,9 +20,6 @@ def locked(folder: Path, wait_seconds: float = WAIT_SECONDS) -> Iterator[None]:
     """Hold the folder's lock; the same thread can acquire it again inside.
 
     The operating system frees the lock of a killed process, so the lock file can stay.
-
-    Raises:
-        InputError: another command still holds it after ``wait_seconds``, or the lock file cannot be made or is a link.
     """
     with _holding(folder / LOCK_NAME, folder, wait_seconds):
         yield

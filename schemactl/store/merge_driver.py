@@ -37,9 +37,6 @@ def install_merge_driver(folder: SchemasFolder) -> tuple[str, ...]:
 
     Returns:
         The files that changed: ``.gitattributes`` and git's configuration; empty if both were complete.
-
-    Raises:
-        InputError: git is absent, the folder is in no repository, or its files have another merge driver.
     """
     top = find_repository(folder.exports)
     _refuse_other_driver(top, folder)
@@ -54,9 +51,6 @@ def install_diff_driver(folder: SchemasFolder) -> tuple[str, ...]:
 
     Returns:
         The files that changed: ``.gitattributes`` and git's configuration; empty if both were complete.
-
-    Raises:
-        InputError: git is absent, or the folder is in no repository.
     """
     top = find_repository(folder.exports)
     written = _add_attributes(top, [f"*.schema.{ending} diff={DRIVER}" for ending in ENDINGS])

@@ -143,11 +143,7 @@ def _machine() -> str:
 
 
 def private_folder(environment: Mapping[str, str] | None = None) -> Path:
-    """Return the folder, and create it if necessary: below ``XDG_RUNTIME_DIR``, else below the temporary folder.
-
-    Raises:
-        InputError: it cannot be created, or is a link, another user's, or accessible to other users.
-    """
+    """Return the folder, and create it if necessary: below ``XDG_RUNTIME_DIR``, else below the temporary folder."""
     environment = os.environ if environment is None else environment
     runtime_folder = environment.get("XDG_RUNTIME_DIR", "")
     user = environment.get("USERNAME", "user") if sys.platform == "win32" else os.getuid()

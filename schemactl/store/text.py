@@ -74,11 +74,7 @@ def nearest_file(path: Path) -> str | None:
 
 
 def decode(content: bytes, path: str, max_bytes: int = MAX_BYTES) -> str:
-    """Return ``content`` as text; ``path`` names it in errors.
-
-    Raises:
-        InputError: the content is a database, not UTF-8 (reported with line and column) or longer than ``max_bytes``.
-    """
+    """Return ``content`` as text; ``path`` names it in errors."""
     is_duckdb = content[8:12] == b"DUCK" and b"\0" in content[12:20]
     if is_duckdb or content.startswith(b"SQLite format 3\0"):
         name, scheme = ("DuckDB", "duckdb") if is_duckdb else ("SQLite", "sqlite")
@@ -119,10 +115,6 @@ def replace_file(path: Path, content: str | bytes, mode: int = NEW_FILE_MODE) ->
     The content goes to a temporary file in the same folder, is forced to disk, and replaces the file in one step. A
     symbolic link stays and its target is replaced; mode and, if allowed, owner stay, a new file gets ``mode``. A device
     or a pipe outside of a repository is written to, and is not replaced.
-
-    Raises:
-        InputError: a link leads out of its repository, the file is write-protected, a folder, or a device of the
-            repository, or the system refuses the write (rights, space).
     """
     check_file(path)
     written = content.encode("utf-8") if isinstance(content, str) else content

@@ -19,7 +19,7 @@ from schemactl.flows.target import migratable
 from schemactl.migration import steps as s
 from schemactl.migration.effects import apply_to_model, are_done, traced, traced_table
 from schemactl.migration.options import PlanOptions
-from schemactl.migration.plan_documents import plan_hash, plan_text
+from schemactl.migration.plan_documents import plan_hash, write_plan
 from schemactl.migration.records import Patience, Run, StepState
 from schemactl.progress import no_progress
 from schemactl.schema.types import Table
@@ -113,7 +113,7 @@ def test_without_transactions_a_step_that_was_begun_is_done_once(dataset: Datase
     request = PlanRequest(put(ADDED, "added.yaml"), dataset.url, Path("schemas"), PlanOptions())
     plan = plan_migration(request).plan
     line = Run("run", plan_hash(plan), "shop", FIRST.version_hash, ADDED.version_hash, "me", datetime.now(UTC))
-    line = replace(line, plan=plan_text(plan))
+    line = replace(line, plan=write_plan(plan))
     reported: list[float] = []
     retry = LockRetry(0, lambda _, share: reported.append(share or 0))
     with migratable(dataset.url).open_for_writing("shop", Patience()) as session:

@@ -12,7 +12,7 @@ from schemactl.errors import InputError
 from schemactl.migration.custom_sql import OwnSql, When, read_own
 from schemactl.migration.migration_files import DialectPlan, Migration, own_files_of, with_own_files
 from schemactl.migration.migration_plan import MigrationPlan, Place, plain_schema, with_own
-from schemactl.migration.plan_documents import from_document, plan_hash, plan_text, read_plan, to_document
+from schemactl.migration.plan_documents import from_document, plan_hash, read_plan, to_document, write_plan
 from schemactl.migration.planner import plan_steps
 from schemactl.schema.structure import structure_of
 from schemactl.schema.types import Schema
@@ -208,7 +208,7 @@ def test_own_sql_is_kept_with_its_plan_and_counts_in_its_hash() -> None:
     made = plan(texts)
     assert [own.when for own in made.own_of(2)] == [When.BEFORE, When.INSTEAD, When.AFTER]
     assert all(from_document(OwnSql, to_document(own)) == own for own in made.own)
-    assert read_plan(plan_text(made), "x") == made
+    assert read_plan(write_plan(made), "x") == made
     assert plan_hash(made) != plan_hash(replace(made, own=()))
 
 

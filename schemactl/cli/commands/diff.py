@@ -262,12 +262,12 @@ def _plain(value: Any) -> Any:
         return value
     # A silence of a finding is part of the change that it accepts.
     items = [item for item in value if not isinstance(item, SettingsTable) or "fingerprint" not in item.values]
-    return [_redacted(item.values) if isinstance(item, SettingsTable) else item for item in items]
-
-
-def _redacted(table: Mapping[str, Any]) -> dict[str, str]:
-    """Return a table of settings as strings, without passwords in addresses."""
-    return {key: redact(setting_text(value)) for key, value in table.items()}
+    return [
+        {key: redact(setting_text(value)) for key, value in item.values.items()}
+        if isinstance(item, SettingsTable)
+        else item
+        for item in items
+    ]
 
 
 def parse_severities(pairs: Iterable[str]) -> Mapping[str, Severity]:

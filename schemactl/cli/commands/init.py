@@ -77,7 +77,8 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     is_asking = can_ask() and not options.yes
     source = options.source
     if source is None and is_asking and not options.schemas_folder.names:
-        source = _ask_for_source(terminal)
+        terminal.report("Import schemas from a dlt pipeline's folder, or the address of a dataset or database [none]: ")
+        source = read_answer() or None
     request = InitRequest(
         schemas=options.schemas_folder,
         parts=_choose_parts(options, default_parts(project), terminal if is_asking else None),
@@ -88,11 +89,6 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         editor_schemas={file: render_document(schema) for file, schema in schemas.items()},
     )
     return write_report(terminal, options, init_project(request), init_document, print_init)
-
-
-def _ask_for_source(terminal: Terminal) -> str | None:
-    terminal.report("Import schemas from a dlt pipeline's folder, or the address of a dataset or database [none]: ")
-    return read_answer() or None
 
 
 def _choose_parts(options: Options, defaults: ProjectParts, terminal: Terminal | None) -> ProjectParts:

@@ -79,11 +79,7 @@ class Ledger(MigrationSession):
         """Write rows of a table of ours, and replace rows with the same ``keys_of``; create a missing table."""
 
     def replace_dlt_rows(self, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Write rows of a table of dlt's as ``replace_rows`` does.
-
-        Raises:
-            InputError: an early version of dlt made the table.
-        """
+        """Write rows of a table of dlt's as ``replace_rows`` does."""
         self.replace_rows(table, rows)
 
     @abstractmethod

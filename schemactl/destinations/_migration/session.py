@@ -496,9 +496,9 @@ class MappedMigration(SqlMigration[D]):
             if is_undone != self.survives(text, retype):
                 continue
             coerced = self.coerce_text(text, retype) if is_undone else None
-            again = None if coerced is None else self.coerce_text(coerced, back)
-            if not is_undone or (coerced is not None and again != text):
-                unfit_texts[text] = count, again
+            undone_text = None if coerced is None else self.coerce_text(coerced, back)
+            if not is_undone or (coerced is not None and undone_text != text):
+                unfit_texts[text] = count, undone_text
         examples = self._examples(unfit_texts, retype, name, table, relation) if unfit_texts else ()
         return Unfit(sum(count for count, _ in unfit_texts.values()), row_count, examples)
 

@@ -60,7 +60,7 @@ def undo_query(step: ChangeType, table: str, keys: Sequence[str], engine: Engine
     if not has_spellings(retype):
         return None
     name, back = engine.name(step.before.name), Retype(step.after, step.before, is_strict=False)
-    again = engine.convert(back, "made").or_null
+    undone = engine.convert(back, "made").or_null
     key_texts = "".join(f", CAST({engine.name(key)} AS {engine.text}) AS k{number}" for number, key in enumerate(keys))
     key_names = "".join(f", k{number}" for number in range(len(keys)))
     converted = engine.convert(retype, name).or_null
@@ -68,7 +68,7 @@ def undo_query(step: ChangeType, table: str, keys: Sequence[str], engine: Engine
     return (
         f"WITH converted AS MATERIALIZED (SELECT {name} AS given, {converted} AS made{key_texts} FROM {table} "
         f"WHERE {name} IS NOT NULL), "
-        f"undone AS MATERIALIZED (SELECT given, {again} AS again{key_names} FROM converted WHERE made IS NOT NULL), "
+        f"undone AS MATERIALIZED (SELECT given, {undone} AS again{key_names} FROM converted WHERE made IS NOT NULL), "
         f"other AS (SELECT count(*) OVER () AS unfit, {engine.shown('given', SHOWN_CHARACTERS)} AS shown, "
         f"{engine.shown('again', SHOWN_CHARACTERS)} AS again{key_names} FROM undone "
         f"WHERE coalesce(again <> given, TRUE) LIMIT {MOST_EXAMPLES}) "

@@ -202,7 +202,7 @@ def read_dataset(
     chosen = None if names is None else sorted(names)
     columns, keys = session.query_all_as_user((_COLUMNS, _KEYS), dataset, chosen, chosen)
     rows = (
-        (table, column, {**kind_of(written), **({TYPE_DEFINITION: definition} if definition else {})}, *others)
-        for table, column, written, *others, definition in columns
+        (table, column, {**kind_of(written), **({TYPE_DEFINITION: definition} if definition else {})}, *other_values)
+        for table, column, written, *other_values, definition in columns
     )
     return catalogue_of(session, dataset, rows, keys, versions=versions)

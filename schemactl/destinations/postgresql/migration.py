@@ -387,11 +387,7 @@ class PostgresMigration(MappedMigration[PostgresSession]):
                 self.database.execute_alone(statement)
 
     def _fill(self, step: Backfill, batches: Batches, batch_rows: int, notify: Progress) -> None:
-        """Fill a column in batches, until all rows are filled; rows that other sessions lock come later.
-
-        Raises:
-            LockNotAvailable: other sessions lock all remaining rows.
-        """
+        """Fill a column in batches, until all rows are filled; rows that other sessions lock come later."""
         with self.database.wrap_errors("measure a table"):
             size = f"pg_catalog.pg_relation_size({literal(batches.place)}::regclass)"
             ((pages,),) = self.database.query(f"SELECT {size} / pg_catalog.current_setting('block_size')::int")
@@ -480,8 +476,8 @@ class PostgresMigration(MappedMigration[PostgresSession]):
         cast = own_cast(retype, name)
         is_left_out = cast.is_sure
         if is_undone:  # values that come back unchanged
-            again = own_cast(Retype(retype.after, retype.before, is_strict=False), f"({cast.cast})")
-            is_same = f"CASE WHEN {again.is_sure} THEN {again.cast} = {name} END"
+            undone_cast = own_cast(Retype(retype.after, retype.before, is_strict=False), f"({cast.cast})")
+            is_same = f"CASE WHEN {undone_cast.is_sure} THEN {undone_cast.cast} = {name} END"
             is_left_out = f"CASE WHEN {cast.is_sure} THEN {is_same} END"
         return f"{name} IS NOT NULL AND ({is_left_out}) IS NOT TRUE"
 
@@ -551,11 +547,11 @@ class PostgresMigration(MappedMigration[PostgresSession]):
             return False
         import psycopg
 
-        again = other_text(f"CAST({literal(text)} AS {kind})", kind)
+        text_expression = other_text(f"CAST({literal(text)} AS {kind})", kind)
         with self.database.wrap_errors("read values of a type"):
             try:
                 with self.database.transaction():
-                    ((text_again,),) = self.database.query(f"SELECT {again}")
+                    ((text_again,),) = self.database.query(f"SELECT {text_expression}")
             except (psycopg.DataError, psycopg.IntegrityError):
                 return False
         return bool(text_again == text)

@@ -178,14 +178,14 @@ def own_type(written: str) -> str | None:
     parsed = parse_type(text)
     if parsed is not None and (name := _built_in(parsed)) is not None:
         return name
-    named = _NAMED.fullmatch(text)
-    if named is None:
+    matched = _NAMED.fullmatch(text)
+    if matched is None:
         return None
-    is_foreign = named["schema"] is None and named["name"][0] != '"' and nearest_type(text) is not None
-    if is_foreign and named["name"].lower() not in _OF_EXTENSIONS:
+    is_foreign = matched["schema"] is None and matched["name"][0] != '"' and nearest_type(text) is not None
+    if is_foreign and matched["name"].lower() not in _OF_EXTENSIONS:
         return None
-    names = (name if name.startswith('"') else name.lower() for name in (named["schema"] or "", named["name"]))
-    return "".join((*names, named["modifiers"] or ""))
+    names = (name if name.startswith('"') else name.lower() for name in (matched["schema"] or "", matched["name"]))
+    return "".join((*names, matched["modifiers"] or ""))
 
 
 def _built_in(of: DatabaseType) -> str | None:
@@ -221,11 +221,7 @@ _FIELD: Final = re.compile(
 
 
 def type_statement(column: Column) -> str | None:
-    """Return the statement that creates the type of a column; None if the schema does not define it.
-
-    Raises:
-        InputError: the definition is not one of an enum, a domain or a composite type.
-    """
+    """Return the statement that creates the type of a column; None if the schema does not define it."""
     definition = column.properties.get(TYPE_DEFINITION)
     if definition is None or DATABASE_TYPE not in column.properties:
         return None

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import time
-import uuid
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
@@ -15,14 +13,13 @@ from schemactl.errors import InputError
 from schemactl.flows.migrate.bound_migrations import check_own
 from schemactl.flows.migrate.forward_run import ForwardRun
 from schemactl.flows.migrate.plan import Goal, read_and_plan, refuse_moved
-from schemactl.flows.migrate.runner import LockRetry, StepBlocked, who
+from schemactl.flows.migrate.runner import LockRetry, StepBlocked, new_run
 from schemactl.flows.migrate.state import DestinationState, find_goal_schema, read_state
 from schemactl.flows.migrate.stored_plans import resume_plan
 from schemactl.flows.target import migratable
-from schemactl.migration.migration_plan import MigrationPlan
 from schemactl.migration.options import PlanOptions
-from schemactl.migration.plan_documents import ENDING, plan_hash, plan_text, read_plan
-from schemactl.migration.records import Patience, Run
+from schemactl.migration.plan_documents import ENDING, read_plan
+from schemactl.migration.records import Patience
 from schemactl.migration.reports import ApplyReport, Outcome, PlanReport
 from schemactl.migration.table_model import StepDoesNotFit
 from schemactl.progress import Progress, no_progress
@@ -59,7 +56,25 @@ class ApplyRequest:
 
 def apply_migration(request: ApplyRequest, agree: Agree[PlanReport], open_progress: OpenProgress) -> ApplyReport:
     """Apply a plan, or report why not."""
-    return apply_goal(_read_goal(request), request, agree, open_progress)
+    if not request.reference.endswith(ENDING):
+        if request.key is not None:
+            raise InputError("a key is for plans that are signed", hint=f"name a plan, `*{ENDING}`, or no key")
+        # A file that is not a schema is reported first: a user who means a plan file does not name a destination, which
+        # the plan contains.
+        schema = find_goal_schema(request.reference, request.schemas)
+        goal = Goal(migratable(request.to), schema, request.options, request.allows_destructive)
+        return apply_goal(goal, request, agree, open_progress)
+    plan = read_plan(read_text(Path(request.reference)), request.reference, request.key)
+    if plan.own:
+        hint = "`schemactl migrate apply --dir DIR` runs it"
+        raise InputError("custom SQL runs from a migrations folder, not from a plan", hint=hint)
+    if not request.to:
+        # The author of the file would decide which server gets the password of the environment.
+        address = f"{plan.place.origin}?dataset={plan.place.dataset}"
+        hint = f"add `--to {address}` if that is the destination; `apply` does not connect to an address from a plan"
+        raise InputError(f"the plan is for `{address}`, and no destination is named", hint=hint)
+    goal = Goal(migratable(request.to), plan.target, request.options, request.allows_destructive, plan)
+    return apply_goal(goal, request, agree, open_progress)
 
 
 def apply_goal(goal: Goal, request: ApplyRequest, agree: Agree[PlanReport], open_progress: OpenProgress) -> ApplyReport:
@@ -88,35 +103,17 @@ def check_resumed(report: PlanReport, goal: Goal) -> None:
         check_own(report.plan, goal.migration, goal.target)
 
 
-def _read_goal(request: ApplyRequest) -> Goal:
-    if not request.reference.endswith(ENDING):
-        if request.key is not None:
-            raise InputError("a key is for plans that are signed", hint=f"name a plan, `*{ENDING}`, or no key")
-        # A file that is not a schema is reported first: a user who means a plan file does not name a destination, which
-        # the plan contains.
-        schema = find_goal_schema(request.reference, request.schemas)
-        return Goal(migratable(request.to), schema, request.options, request.allows_destructive)
-    plan = read_plan(read_text(Path(request.reference)), request.reference, request.key)
-    if plan.own:
-        hint = "`schemactl migrate apply --dir DIR` runs it"
-        raise InputError("custom SQL runs from a migrations folder, not from a plan", hint=hint)
-    if not request.to:
-        # The author of the file would decide which server gets the password of the environment.
-        address = f"{plan.place.origin}?dataset={plan.place.dataset}"
-        hint = f"add `--to {address}` if that is the destination; `apply` does not connect to an address from a plan"
-        raise InputError(f"the plan is for `{address}`, and no destination is named", hint=hint)
-    target = migratable(request.to)
-    return Goal(target, plan.target, request.options, request.allows_destructive, plan)
-
-
 def _apply(
     state: DestinationState, goal: Goal, request: ApplyRequest, report: PlanReport, progress: Progress
 ) -> ApplyReport:
     """Run the agreed plan, if the destination has not changed since it was shown."""
     plan, session = report.plan, state.session
     if report.done is None:
-        is_current = state.unfinished is None and plan.is_current(state.catalogue.schema)
-        is_same = is_current and _rewrites_as_shown(state, plan)
+        is_same = state.unfinished is None and plan.is_current(state.catalogue.schema)
+        if is_same and plan.has_groups:
+            # The same tables must be rewritten as shown; the order of their columns may differ.
+            with suppress(StepDoesNotFit):  # the run refuses such steps
+                is_same = plan == state.target.decide_rewrites(session, plan, state.tables_for(plan.target))
     else:
         is_same = state.unfinished is not None and (plan, report.done) == resume_plan(state, state.unfinished)
     if not is_same:
@@ -125,16 +122,7 @@ def _apply(
     if not plan.steps and is_recorded and goal.migration is None:
         # Another command ended between the reading of the ledger and that of the tables.
         return ApplyReport(report, Outcome.NOTHING)
-    run = state.unfinished or Run(
-        run_id=uuid.uuid4().hex,
-        plan_hash=plan_hash(plan),
-        schema_name=plan.target.name,
-        from_hash=state.ledger_hash,
-        to_hash=plan.target.version_hash,
-        who=who(),
-        started=datetime.now(UTC),
-        plan=plan_text(plan),
-    )
+    run = state.unfinished or new_run(plan, state.ledger_hash)
     retry, batch_rows = LockRetry(request.patience.lock_retries, progress), request.patience.batch_rows
     forward = ForwardRun(
         session,
@@ -148,8 +136,8 @@ def _apply(
     )
     is_one_by_one = request.is_step_by_step or request.options.is_online or plan.is_online
     is_whole = goal.target.destination.ABILITIES.transactional_ddl and not is_one_by_one
-    left = plan.steps[report.done or 0 :]
-    copy = session.back_up(run.run_id[:8]) if any(step.is_destructive for step in left) else None
+    remaining_steps = plan.steps[report.done or 0 :]
+    copy = session.back_up(run.run_id[:8]) if any(step.is_destructive for step in remaining_steps) else None
     started = time.monotonic()
     try:
         if is_whole:
@@ -160,13 +148,3 @@ def _apply(
         refused = replace(report, counted=stopped.counts, blockers=stopped.blockers)
         return ApplyReport(refused, Outcome.REFUSED)
     return ApplyReport(report, Outcome.DONE, time.monotonic() - started, copy)
-
-
-def _rewrites_as_shown(state: DestinationState, plan: MigrationPlan) -> bool:
-    """Return whether the same tables would be rewritten as shown; the order of their columns may differ."""
-    if not plan.has_groups:
-        return True
-    try:
-        return plan == state.target.decide_rewrites(state.session, plan, state.tables_for(plan.target))
-    except StepDoesNotFit:
-        return True  # the run refuses it

@@ -39,10 +39,10 @@ def record_baseline(
     if not agree(report):
         return replace(report, outcome=Outcome.DECLINED)
     with target.open_for_writing(schema.name, patience) as session:
-        again = _report_baseline(session, target, schema, is_forced)
-        if again.outcome is Outcome.DONE:
+        current_report = _report_baseline(session, target, schema, is_forced)
+        if current_report.outcome is Outcome.DONE:
             _write(session, schema)
-        return again
+        return current_report
 
 
 def _report_baseline(
@@ -64,7 +64,7 @@ def _report_baseline(
         outcome = Outcome.REFUSED
     elif state.ledger_hash == schema.version_hash and state.runs and not misplaced_values(state):
         outcome = Outcome.NOTHING
-    return BaselineReport(target.place(session), stated(schema), len(complete_tables(schema)), drift, outcome, blockers)
+    return BaselineReport(state.place, stated(schema), len(complete_tables(schema)), drift, outcome, blockers)
 
 
 def _write(session: MigrationSession, schema: Schema) -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from schemactl.flows.migrate.apply import Agree
 from schemactl.flows.migrate.state import find_name
 from schemactl.flows.target import migratable
+from schemactl.migration.migration_plan import Place
 from schemactl.migration.records import Patience
 from schemactl.migration.reports import CleanReport, Outcome
 
@@ -16,7 +17,7 @@ def clean(to: str | None, patience: Patience, agree: Agree[CleanReport]) -> Clea
     target = migratable(to)
     name = find_name(target)
     with target.open_for_reading(name) as session:
-        report = CleanReport(target.place(session), session.kept(), Outcome.DONE)
+        report = CleanReport(Place(target.kind, session.origin, session.dataset), session.kept(), Outcome.DONE)
     if not report.kept:
         return replace(report, outcome=Outcome.NOTHING)
     if not agree(report):

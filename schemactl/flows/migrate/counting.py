@@ -80,42 +80,29 @@ def _overlaps(session: MigrationSession, plan: MigrationPlan, number: int, step:
     return (replace(counted(number, overlaps, plan.target, step), is_overlap=True),)
 
 
-def count_not_undone(
+def count_surviving(
     session: MigrationSession, plan: MigrationPlan, finished_count: int, barred: Collection[int] = ()
-) -> tuple[Counted, ...]:
-    """Return the values that undoing steps would restore in another spelling; arguments as in ``count_unfit``."""
-    counts, steps = [], [planned.step for planned in plan.steps[finished_count:]]
-    for index, step in enumerate(steps):
-        looked_at = traced(steps, index) if isinstance(step, ChangeType) and index not in barred else None
-        if isinstance(looked_at, ChangeType) and (others := session.not_undone(looked_at)).count:
-            counts.append(counted(finished_count + index + 1, others, plan.target, step))
-    return tuple(counts)
+) -> tuple[list[Counted], list[Counted], list[Counted]]:
+    """Count values that block no step; arguments as in ``count_unfit``.
 
-
-def count_folded(
-    session: MigrationSession, plan: MigrationPlan, finished_count: int, barred: Collection[int] = ()
-) -> tuple[Counted, ...]:
-    """Return the values that folds of variants move; arguments as in ``count_unfit``."""
-    counts, steps = [], [planned.step for planned in plan.steps[finished_count:]]
+    Returns:
+        The values that undoing steps would restore in another spelling, the values that folds of variants move, and
+            the values of columns that get a wider type.
+    """
+    not_undone, folded, widened = list[Counted](), list[Counted](), list[Counted]()
+    steps = [planned.step for planned in plan.steps[finished_count:]]
     for index, step in enumerate(steps):
-        looked_at = traced(steps, index) if isinstance(step, FoldVariant) and index not in barred else None
+        looked_at = traced(steps, index) if index not in barred else None
+        number = finished_count + index + 1
+        if isinstance(looked_at, ChangeType) and (respelled := session.not_undone(looked_at)).count:
+            not_undone.append(counted(number, respelled, plan.target, step))
         if isinstance(looked_at, FoldVariant):
             (fill,) = session.fills(looked_at.table, [looked_at.source.name], None)
-            counts.append(Counted(finished_count + index + 1, fill.values))
-    return tuple(counts)
-
-
-def count_widened(
-    session: MigrationSession, plan: MigrationPlan, finished_count: int, barred: Collection[int] = ()
-) -> tuple[Counted, ...]:
-    """Return the values of the columns that steps give a wider type; arguments as in ``count_unfit``."""
-    counts, steps = [], [planned.step for planned in plan.steps[finished_count:]]
-    for index, step in enumerate(steps):
-        looked_at = traced(steps, index) if widening_of(step) is not None and index not in barred else None
-        if looked_at is not None and looked_at.column_before is not None:
+            folded.append(Counted(number, fill.values))
+        elif looked_at is not None and looked_at.column_before is not None and widening_of(step) is not None:
             (fill,) = session.fills(looked_at.table_name, [looked_at.column_before], None)
-            counts.append(Counted(finished_count + index + 1, fill.values))
-    return tuple(counts)
+            widened.append(Counted(number, fill.values))
+    return not_undone, folded, widened
 
 
 def count_late(session: MigrationSession, plan: MigrationPlan, number: int) -> tuple[Counted, ...]:

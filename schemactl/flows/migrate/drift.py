@@ -55,12 +55,12 @@ def find_drift(state: DestinationState, schema: Schema) -> Drift:
     """
     target = state.target
     names = target.destination.NAMES
-    others = {names.fold(name) for name in _tables_of_others(state.session, schema.name)}
+    foreign_tables = {names.fold(name) for name in _tables_of_others(state.session, schema.name)}
     spelled = spelled_as(state.catalogue.schema, schema, names)
     tables = {
         name: table
         for name, table in spelled.tables.items()
-        if not is_bookkeeping(name) and (names.fold(name) not in others or name in schema.tables)
+        if not is_bookkeeping(name) and (names.fold(name) not in foreign_tables or name in schema.tables)
     }
     user_catalogue = replace(spelled, tables=tables)
     own_tables = {name: table for name, table in schema.tables.items() if not is_bookkeeping(name)}
@@ -72,10 +72,15 @@ def find_drift(state: DestinationState, schema: Schema) -> Drift:
     plans = [plan_of(run) for run in state.runs if run.plan and allowed]
     # Runs have added these as nullable, as stored rows have no value, whatever the schema says.
     nullable = {(note.table, note.column) for plan in plans for note in plan.notes if note.kind is NoteKind.NULLABLE}
+    naming = naming_of(schema)
     by_hand: list[Change] = []
     variants: list[ColumnAdded] = []
     for change in changes:
-        if isinstance(change, ColumnAdded) and _is_variant(change, schema):
+        if (
+            isinstance(change, ColumnAdded)
+            and change.table in schema.tables
+            and variant_origin(change.column.name, schema.tables[change.table].columns, naming) is not None
+        ):
             variants.append(change)
         elif isinstance(change, NullabilityChanged) and change in allowed:
             by_hand += [] if (change.table, change.column) in nullable else [change]
@@ -99,11 +104,6 @@ def _is_harmless(change: Change, schema: Schema, target: MigrationTarget) -> boo
             return target.destination.ABILITIES.gains(str(change.after), str(change.before)) is not None
         case _:
             return False
-
-
-def _is_variant(change: ColumnAdded, schema: Schema) -> bool:
-    table = schema.tables.get(change.table)
-    return table is not None and variant_origin(change.column.name, table.columns, naming_of(schema)) is not None
 
 
 def _tables_of_others(session: MigrationSession, name: str) -> Iterator[str]:
@@ -144,7 +144,7 @@ def misplaced_after(
 ) -> dict[ColumnPlace, Misplaced]:
     """Return the values that are misplaced after a run, by their place."""
     tables = {new: old for old, new in table_claims(before, after, before).items()}
-    left: dict[ColumnPlace, Misplaced] = {}
+    misplaced: dict[ColumnPlace, Misplaced] = {}
     for name, table in after.tables.items():
         if is_bookkeeping(name):
             continue
@@ -158,14 +158,14 @@ def misplaced_after(
             origin, expected = origin_of((name, column), steps), sources.get(column)
             if expected is not None and expected != origin:
                 if _was_there(expected[0], before, steps):
-                    left[name, column] = Misplaced(name, column or None, expected[1] or expected[0])
+                    misplaced[name, column] = Misplaced(name, column or None, expected[1] or expected[0])
             elif origin is not None and origin in earlier:
                 # It may contain by now the values that an earlier run did not move.
                 before_run = earlier.get((name, column))
                 if before_run is not None and before_run.origin == (origin[1] or origin[0]):
                     continue
-                left[name, column] = replace(earlier[origin], table=name, column=column or None)
-    return left
+                misplaced[name, column] = replace(earlier[origin], table=name, column=column or None)
+    return misplaced
 
 
 def origin_of(column_place: ColumnPlace, steps: Sequence[Step]) -> ColumnPlace | None:

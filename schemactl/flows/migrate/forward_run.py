@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -51,24 +51,24 @@ class ForwardRun(RunDirection):
     def _remaining_steps(self) -> list[Step]:
         return [planned.step for planned in self.plan.steps[self.done :]]
 
-    def with_batches(self) -> ForwardRun:
-        """Return the run with the batches of the steps that are left."""
-        groups = (range(max(group.start, self.done), group.stop) for group in self.plan.groups)
-        return replace(self, batches=tuple(self._batch(group) for group in groups if group))
-
-    def _batch(self, group: range) -> Batch:
-        planned_steps = self.plan.steps[group.start : group.stop]
-        step, count = planned_steps[-1].step, len(self.plan.steps)
-        is_late = is_counted_late(self._remaining_steps, group.start - self.done)
-        return Batch(
-            numbers=tuple(index + 1 for index in group),
-            steps=tuple(planned.step for planned in planned_steps),
-            title=f"step {group.stop} of {count}: {step.kind} on {step.table_name}",
-            share=group.start / count,
-            statements=planned_steps[0].statements if len(group) == 1 else (),
-            own=tuple(own_sql for index in group for own_sql in self.plan.own_of(index + 1)),
-            checks_values=is_late or group.start >= self.plan.changed_from(self.done),
-        )
+    def _batches(self, steps: Sequence[Step]) -> Iterator[Batch]:
+        """Yield the batches of the remaining steps."""
+        count, changed_from = len(self.plan.steps), self.plan.changed_from(self.done)
+        for group in self.plan.groups:
+            start = max(group.start, self.done)
+            planned_steps = self.plan.steps[start : group.stop]
+            if not planned_steps:
+                continue  # an earlier run has done it
+            step = planned_steps[-1].step
+            yield Batch(
+                numbers=tuple(range(start + 1, group.stop + 1)),
+                steps=tuple(planned.step for planned in planned_steps),
+                title=f"step {group.stop} of {count}: {step.kind} on {step.table_name}",
+                share=start / count,
+                statements=planned_steps[0].statements if len(planned_steps) == 1 else (),
+                own=tuple(own_sql for index in range(start, group.stop) for own_sql in self.plan.own_of(index + 1)),
+                checks_values=start >= changed_from or is_counted_late(steps, start - self.done),
+            )
 
     def run_at_once(self) -> None:
         """Run all steps in one transaction, and check the tables before it ends.
@@ -139,20 +139,17 @@ class ForwardRun(RunDirection):
         replace(self, done=done)._runner().run_one_by_one()
 
     def _runner(self, guarded: Collection[int] = ()) -> Runner:
-        """Return the runner of the steps that are left, once it is certain that they can run.
-
-        Raises:
-            StepBlocked: stored values block a step.
-        """
+        """Return the runner of the steps that are left, once it is certain that they can run."""
         self._refuse_unfit(guarded)
         tables = self.tables if self.tables is not None else self._read_tables()
+        steps = self._remaining_steps
         try:
-            apply_to_model(dict(tables), self._remaining_steps)
+            apply_to_model(dict(tables), steps)
         except StepDoesNotFit as error:
             hint = "plan again: the tables have changed since this plan"
             message = f"the steps do not fit `{self.session.origin}`: {error.message}"
             raise DestinationError(message, hint=hint) from error
-        runs = (self.with_batches(),)
+        runs = (replace(self, batches=tuple(self._batches(steps))),)
         return Runner(self.session, self.module, runs, self.plan.target, tables, self.retry, self.batch_rows)
 
     def _read_tables(self) -> Mapping[str, Table]:

@@ -81,7 +81,7 @@ def find_status(
         drift = find_drift(state, state.ledger_schema) if is_settled and state.ledger_schema else Drift()
         tables = schema.tables if schema else {}
         report = StatusReport(
-            place=target.place(session),
+            place=state.place,
             there=state.ledger_version,
             target=stated(schema) if schema else None,
             planned=planned,
@@ -100,7 +100,7 @@ def find_status(
 
 def stored_variants(state: DestinationState, schema: Schema | None, *, looks_at_rows: bool) -> Iterator[StoredVariant]:
     """Yield the variant columns of a destination by table, if a schema sets their naming convention."""
-    known_schemas = [known for known in (state.ledger_schema, schema) if known is not None]
+    known_schemas = [candidate for candidate in (state.ledger_schema, schema) if candidate is not None]
     if not known_schemas:
         return
     naming = naming_of(known_schemas[-1])
@@ -110,9 +110,9 @@ def stored_variants(state: DestinationState, schema: Schema | None, *, looks_at_
     for name, table in catalogue.tables.items():
         marked = {
             column.name
-            for known in known_schemas
-            if name in known.tables
-            for column in known.tables[name].columns.values()
+            for candidate in known_schemas
+            if name in candidate.tables
+            for column in candidate.tables[name].columns.values()
             if column.is_variant
         }
         variants = [
@@ -188,7 +188,7 @@ def compare_destinations(base: str, head: str) -> CompareReport:
             state = read_state(session, target, name)
             marks = [mark_in(run.plan) for run in reversed(state.runs) if run.state is RunState.DONE]
             last_migration = next((mark.name for mark in marks if mark is not None), None)
-            sides.append(Compared(target.place(session), state.ledger_version, last_migration))
+            sides.append(Compared(state.place, state.ledger_version, last_migration))
             catalogue = state.catalogue.schema
             tables = {key: table for key, table in catalogue.tables.items() if not is_bookkeeping(key)}
             user_schema = replace(catalogue, name=name, tables=tables)
@@ -253,7 +253,7 @@ def verify(request: VerifyRequest, progress: Progress | None = None) -> VerifyRe
         checks = [check for check in checks if check[0].table not in unread]
         odd, rows, all_rows = _look_at_rows(session, schema, checks, request.sample, notify)
         return VerifyReport(
-            place=target.place(session),
+            place=state.place,
             schema=stated(schema),
             drift=drift.changes,
             variants=drift.variants,

@@ -28,12 +28,16 @@ from schemactl.store.sources import LeftOutWarning
 
 def with_lost(schema: Schema, target: Target) -> Schema:
     """Return a schema with the tables and columns that the destination has and the file has lost, and warn of them."""
-    if not _may_have_lost(schema, target):
-        return schema
-    with migratable(target.url).open_for_reading(schema.name, may_be_new=True, patience=Patience()) as session:
-        restored, names = _find_lost(schema, session, session.versions(schema.name))
+    restored, names = _find_lost_at(schema, target)
     warn_of_restored(schema, names)
     return restored
+
+
+def _find_lost_at(schema: Schema, target: Target) -> tuple[Schema, str]:
+    if not _may_have_lost(schema, target):
+        return schema, ""
+    with migratable(target.url).open_for_reading(schema.name, may_be_new=True, patience=Patience()) as session:
+        return _find_lost(schema, session, session.versions(schema.name))
 
 
 def restore_lost(schema: Schema, state: DestinationState) -> Schema:
@@ -74,10 +78,7 @@ def warn_of_restored(schema: Schema, names: str) -> None:
 
 def warn_of_lost(schema: Schema, target: Target) -> None:
     """Warn of the tables and columns that the destination has and the file has lost."""
-    if not _may_have_lost(schema, target):
-        return
-    with migratable(target.url).open_for_reading(schema.name, may_be_new=True, patience=Patience()) as session:
-        _, names = _find_lost(schema, session, session.versions(schema.name))
+    _, names = _find_lost_at(schema, target)
     if names:
         _warn(schema, f"the destination has {names}; restore them with `schemactl sync {schema.name} --to DEST`")
 
@@ -120,8 +121,8 @@ def _states_swaps(schema: Schema) -> bool:
     return any(
         origin in namespace
         for namespace in namespaces
-        for named in namespace.values()
-        for origin in origins(named.properties)
+        for item in namespace.values()
+        for origin in origins(item.properties)
     )
 
 
@@ -157,29 +158,27 @@ def _lost(session: MigrationSession, schema: Schema, versions: Sequence[Version]
         stored_schema = session.schema_of(version.version_hash)
         if stored_schema is None:
             continue
+        imported = (schema.imported_version_hash, stored_schema.imported_version_hash)
         if is_own:
             own_schemas.append(stored_schema)
         elif (
             version.version_hash not in after
             and schema.version_hash not in stored_schema.previous_hashes
             and not (schema.imported_version_hash is None and stored_schema.imported_version_hash in ancestors)
-            and not (own_schemas and _starts_over(schema, stored_schema))
+            and not (own_schemas and None not in imported and imported[0] != imported[1])  # it starts over
         ):
             yield _without(stored_schema, own_schemas)
         after = stored_schema.previous_hashes
-
-
-def _starts_over(schema: Schema, before: Schema) -> bool:
-    imported = (schema.imported_version_hash, before.imported_version_hash)
-    return None not in imported and imported[0] != imported[1]
 
 
 def _without(schema: Schema, other_schemas: Iterable[Schema]) -> Schema:
     """Return the tables and columns of a schema that all other schemas lack."""
     tables = {}
     for table in schema.tables.values():
-        others = [other.tables[table.name].columns for other in other_schemas if table.name in other.tables]
-        columns = {name: column for name, column in table.columns.items() if not any(name in other for other in others)}
+        other_columns = [other.tables[table.name].columns for other in other_schemas if table.name in other.tables]
+        columns = {
+            name: column for name, column in table.columns.items() if not any(name in other for other in other_columns)
+        }
         if columns:
             tables[table.name] = replace(table, columns=columns)
     return replace(schema, tables=tables)

@@ -188,19 +188,19 @@ def hash_folder(path: Path) -> CheckReport:
     """Rewrite the sum file of a folder, after a merge, or after the last migration was deleted to be replanned."""
     folder = read_folder(path)
     files = {name: text for name, text in folder.files.items() if name != SUM_NAME}
-    again = replace(folder, files={**files, SUM_NAME: sum_text(files)})
+    rehashed = replace(folder, files={**files, SUM_NAME: sum_text(files)})
     of_sum = set(find_problems(folder.files, folder.migrations))
-    left = [problem for problem in folder.problems if problem not in of_sum]
-    left += find_problems(again.files, again.migrations)
+    problems = [problem for problem in folder.problems if problem not in of_sum]
+    problems += find_problems(rehashed.files, rehashed.migrations)
     missing = [
         Problem(name, f"`{name}` is missing", "")
         for migration in folder.migrations
         for name in migration.files
         if name not in files
     ]
-    if not left and not missing:
-        replace_file(path / SUM_NAME, again.files[SUM_NAME])
-    return CheckReport(str(path), tuple(migration.name for migration in folder.migrations), (*left, *missing))
+    if not problems and not missing:
+        replace_file(path / SUM_NAME, rehashed.files[SUM_NAME])
+    return CheckReport(str(path), tuple(migration.name for migration in folder.migrations), (*problems, *missing))
 
 
 def next_migration(request: NextRequest) -> NextReport:
@@ -394,19 +394,19 @@ def rebase_folder(path: Path, names: Sequence[str] = ()) -> RebaseReport:
             if was != becomes:
                 message = f"`{migration.name}` would have different {dialect} steps after the move"
                 raise InputError(message, hint=_ANEW)
-        again = _follow(last, migration.title, base, plans, migration.start)
+        renumbered = _follow(last, migration.title, base, plans, migration.start)
         moved_files = {
-            f"{again.name}{name.removeprefix(migration.name)}": kept_files[name]
+            f"{renumbered.name}{name.removeprefix(migration.name)}": kept_files[name]
             for name in own_files_of(migration.name, kept_files)
         }
-        again, _ = with_own_files(again, moved_files)
+        renumbered, _ = with_own_files(renumbered, moved_files)
         own_files |= moved_files
-        moved.append((migration.name, again.name))
-        written.append(again)
-        staying.append(again)
+        moved.append((migration.name, renumbered.name))
+        written.append(renumbered)
+        staying.append(renumbered)
     generated = {name for migration in moving for name in (*migration.files, *own_files_of(migration.name, kept_files))}
-    left = {name: text for name, text in kept_files.items() if name not in generated}
-    _write(path, left, written, own_files)
+    other_files = {name: text for name, text in kept_files.items() if name not in generated}
+    _write(path, other_files, written, own_files)
     now = {*own_files, *(name for migration in written for name in migration.files)}
     for name in (kept_files.keys() & generated) - now:
         (path / name).unlink()

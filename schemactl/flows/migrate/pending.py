@@ -20,7 +20,6 @@ from schemactl.migration.migration_plan import MigrationMark
 from schemactl.migration.plan_documents import mark_in
 from schemactl.migration.records import RunState
 from schemactl.migration.reports import BlockerKind, FolderApplyReport, FolderStatus, NextReport, Outcome, PlanBlocker
-from schemactl.schema.types import Schema
 from schemactl.store.text import replace_file
 
 
@@ -41,7 +40,10 @@ def plan_next_there(request: NextRequest, to: str, *, drafts_sql: bool = False) 
         raise InputError(f"the destination does not have `{pending[0]}` yet", hint=hint)
     start = None
     if drafts_sql and not folder.migrations and request.start is None:
-        start = _ledger_schema(target, find_goal_schema(request.reference, request.schemas).name)
+        name = find_goal_schema(request.reference, request.schemas).name
+        # The first migration starts from the schema that the destination has.
+        with target.open_for_reading(name, may_be_new=True) as session:
+            start = read_state(session, target, name).ledger_schema
     report = draft_next(folder, replace(request, dialects=() if folder.migrations else (target.kind,)), start)
     if report.migration is None:
         return report
@@ -61,12 +63,6 @@ def plan_next_there(request: NextRequest, to: str, *, drafts_sql: bool = False) 
     return write_next(
         folder, replace(report, there=plan_report, blockers=(*report.blockers, *stopping, *by_hand)), own_files
     )
-
-
-def _ledger_schema(target: MigrationTarget, name: str) -> Schema | None:
-    """Return the current schema in a destination's ledger, from which the first migration of a folder starts."""
-    with target.open_for_reading(name, may_be_new=True) as session:
-        return read_state(session, target, name).ledger_schema
 
 
 def _write_view_files(migration: Migration, target: MigrationTarget, folder: Path) -> tuple[PlanBlocker, ...]:
@@ -111,8 +107,10 @@ def _draft_view_files(migration: Migration, target: MigrationTarget) -> dict[str
             creates, drops, f"Creates the views again: {listed}."
         ),
     }
-    others = [(dialect, plan) for dialect, plan in migration.plans.items() if dialect != target.kind and plan.steps]
-    return files | {own_name(migration.name, dialect, len(plan.steps), When.AFTER): "" for dialect, plan in others}
+    other_plans = [
+        (dialect, plan) for dialect, plan in migration.plans.items() if dialect != target.kind and plan.steps
+    ]
+    return files | {own_name(migration.name, dialect, len(plan.steps), When.AFTER): "" for dialect, plan in other_plans}
 
 
 def apply_folder(

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from schemactl.errors import ChangedMeanwhile, InputError
 from schemactl.flows.migrate.bound_migrations import bind, unbound_plan
 from schemactl.flows.migrate.counting import (
-    count_folded,
-    count_not_undone,
+    count_surviving,
     count_unfit,
-    count_widened,
     find_blockers,
     refuse_unfit,
 )
@@ -173,11 +170,17 @@ def check_plan(
     step_blockers = find_blockers(session, steps[: changed.start])
     barred = {*changed, *(index for places in step_blockers.values() for index in places)}
     counts = count_unfit(session, plan, first, barred, is_resumed=done is not None)
-    not_undone = count_not_undone(session, plan, first, barred)
+    not_undone, *surviving = count_surviving(session, plan, first, barred)
     blocked = {counted_values.number for counted_values in counts}
-    folded = tuple(moved for moved in count_folded(session, plan, first, barred) if moved.number not in blocked)
-    widened = tuple(counted for counted in count_widened(session, plan, first, barred) if counted.number not in blocked)
-    blockers = list(_refuse_steps(plan, allows_destructive))
+    folded, widened = (tuple(count for count in moved if count.number not in blocked) for moved in surviving)
+    blockers: list[PlanBlocker] = []
+    if plan.impossible:
+        message = f"{_not_possible(plan.impossible)} at this destination"
+        blockers.append(PlanBlocker(BlockerKind.IMPOSSIBLE, message, "change the schema", plan.impossible))
+    losing = tuple(number for number, step in enumerate(plan.steps, 1) if step.is_destructive)
+    if losing and not allows_destructive:
+        message = f"{_listed(losing)} {'loses' if len(losing) == 1 else 'lose'} data"
+        blockers.append(PlanBlocker(BlockerKind.DESTRUCTIVE, message, "`--allow-destructive` allows it", losing))
     for blocker, places in step_blockers.items():
         numbers = tuple(index + first + 1 for index in places)
         message = f"{_not_possible(numbers)}: {blocker.message}"
@@ -186,13 +189,13 @@ def check_plan(
     if done is None and state.unfinished is not None:
         blockers.append(refuse_unfinished(state.unfinished))
     is_recorded = state.ledger_hash == plan.target_hash
-    return PlanReport(plan, counts, tuple(blockers), done, is_recorded, not_undone, folded, widened)
+    return PlanReport(plan, counts, tuple(blockers), done, is_recorded, tuple(not_undone), folded, widened)
 
 
 def refuse_moved(*, is_saved: bool) -> PlanBlocker:
     """Return the blocker for a destination that has changed; ``is_saved`` if an earlier command made the plan."""
-    again = "create a new plan: `schemactl migrate plan REF --to DEST --out FILE`"
-    hint = again if is_saved else "another session changed it: run the command again"
+    file_hint = "create a new plan: `schemactl migrate plan REF --to DEST --out FILE`"
+    hint = file_hint if is_saved else "another session changed it: run the command again"
     return PlanBlocker(BlockerKind.MOVED, "the destination has changed since the plan was created", hint)
 
 
@@ -200,16 +203,6 @@ def refuse_unfinished(run: Run) -> PlanBlocker:
     """Return that another run has to be ended or undone first."""
     hint = "undo it with `schemactl migrate rollback`, or resume it with `apply` and its schema"
     return PlanBlocker(BlockerKind.UNFINISHED, f"a run to the schema {run.to_hash} is unfinished", hint)
-
-
-def _refuse_steps(plan: MigrationPlan, allows_destructive: bool) -> Iterator[PlanBlocker]:
-    if plan.impossible:
-        message = f"{_not_possible(plan.impossible)} at this destination"
-        yield PlanBlocker(BlockerKind.IMPOSSIBLE, message, "change the schema", plan.impossible)
-    losing = tuple(number for number, step in enumerate(plan.steps, 1) if step.is_destructive)
-    if losing and not allows_destructive:
-        message = f"{_listed(losing)} {'loses' if len(losing) == 1 else 'lose'} data"
-        yield PlanBlocker(BlockerKind.DESTRUCTIVE, message, "`--allow-destructive` allows it", losing)
 
 
 def _listed(numbers: tuple[int, ...]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -83,15 +83,11 @@ def rollback(request: RollbackRequest, agree: Agree[RollbackReport], open_progre
     with target.open_for_writing(name, request.patience) as session, open_progress() as progress:
         retry = LockRetry(request.patience.lock_retries, progress or no_progress)
         undone = retry.run(lambda: _undo(session, target, request, report, retry))
-    return replace(undone, files_hash=_files_hash(name, request.schemas))
-
-
-def _files_hash(name: str, schemas: SchemasPlace | None) -> str | None:
-    """Return the hash of the schema in a folder; None if the folder lacks it or its files cannot be read."""
-    try:
-        return find_goal_schema(name, schemas).version_hash if schemas is not None else None
-    except InputError:
-        return None  # the run is undone already: unreadable files must not make it a failure
+    if request.schemas is not None:
+        # The run is undone already: missing or unreadable files must not make it a failure.
+        with suppress(InputError):
+            undone = replace(undone, files_hash=find_goal_schema(name, request.schemas).version_hash)
+    return undone
 
 
 def _undo(
@@ -170,7 +166,7 @@ def _choose(state: DestinationState, request: RollbackRequest) -> Iterator[UndoR
     standing = [run for run in reversed(state.runs) if run.state is not RunState.UNDONE]
     if not standing or not standing[0].plan:
         raise InputError("the ledger has no run to undo", hint="`schemactl migrate status` lists the runs")
-    left = request.steps
+    remaining_count = request.steps
     for run in _until(standing, request):
         if not run.plan:
             raise InputError("the state before the baseline is unknown", hint="undo fewer steps")
@@ -178,18 +174,18 @@ def _choose(state: DestinationState, request: RollbackRequest) -> Iterator[UndoR
         records = state.session.steps(run.run_id)
         check_own(plan, _migration_of(plan, request.folder), state.target)
         done = done_numbers(state, plan, records, is_undoing=True)
-        numbers = tuple(sorted(done, reverse=True)[:left])
+        numbers = tuple(sorted(done, reverse=True)[:remaining_count])
         begun = [record.number for record in records if record.state is StepState.RUNNING]
         broken_off = tuple(number for number in begun if number not in done)
         unrecorded = tuple(number for number in begun if number in done)
         yield UndoRun(state.session, run, plan, numbers, broken_off, unrecorded, len(numbers) == len(done))
-        if left is not None:
-            left -= len(numbers)
-            if left <= 0:
+        if remaining_count is not None:
+            remaining_count -= len(numbers)
+            if remaining_count <= 0:
                 return
-    if left:
+    if remaining_count:
         raise InputError(
-            f"too many steps: the ledger has {left} fewer", hint="`schemactl migrate status` lists the runs"
+            f"too many steps: the ledger has {remaining_count} fewer", hint="`schemactl migrate status` lists the runs"
         )
 
 
@@ -320,10 +316,10 @@ def _unfolded(steps: Sequence[Step], index: int) -> tuple[str, ...]:
     step = steps[index]
     return tuple(
         source_place[1]
-        for place, earlier in enumerate(steps[:index])
+        for step_index, earlier in enumerate(steps[:index])
         if isinstance(earlier, UnfoldVariant)
         and (earlier.table, earlier.target.name) == (step.table_name, step.column_name)
-        for source_place in (place_before((earlier.table, earlier.source.name), steps[:place]),)
+        for source_place in (place_before((earlier.table, earlier.source.name), steps[:step_index]),)
         if source_place is not None
     )
 

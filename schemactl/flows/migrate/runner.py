@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import getpass
 import hashlib
+import json
 import os
 import socket
 import sys
 import time
+import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +22,7 @@ from schemactl.flows.migrate.state import check_left, tables_in
 from schemactl.migration.custom_sql import OwnSql, When
 from schemactl.migration.effects import apply_to_model
 from schemactl.migration.migration_plan import MigrationPlan
+from schemactl.migration.plan_documents import plan_document
 from schemactl.migration.records import NO_PATIENCE, Run, StepRecord, StepState
 from schemactl.migration.reports import BlockerKind, Counted, PlanBlocker
 from schemactl.migration.rewrites import rewrite_of
@@ -98,11 +101,7 @@ class RunDirection(ABC):
 
     @abstractmethod
     def check_values(self, batch: Batch) -> None:
-        """Refuse a step that stored values block.
-
-        Raises:
-            StepBlocked: a step of a plan is blocked.
-        """
+        """Refuse a step that stored values block."""
 
     @abstractmethod
     def halfway(self, error: DestinationError, batch: Batch) -> DestinationError:
@@ -227,26 +226,19 @@ class Runner:
             check_left(self.session, self.module, tables_before, batch.steps, message)
         elif batch.steps:
             self.retry.progress(batch.title, batch.share)
-            self._run_steps(run, batch, model.get(batch.steps[0].table_name))
+            if batch.checks_values:
+                run.check_values(batch)
+            name = batch.steps[0].table_name
+            if len(batch.steps) == 1:
+                self.session.run(batch.steps[0], batch.statements)
+            elif name not in model:
+                raise DestinationError(f"`{self.session.origin}` has no table `{name}`", hint="plan again")
+            else:
+                self.session.run_rewrite(rewrite_of(model[name], batch.steps))
         self._run_own(batch, When.AFTER)
 
-    def _run_steps(self, run: RunDirection, batch: Batch, table: Table | None) -> None:
-        if batch.checks_values:
-            run.check_values(batch)
-        if len(batch.steps) == 1:
-            self.session.run(batch.steps[0], batch.statements)
-        elif table is None:
-            name = batch.steps[0].table_name
-            raise DestinationError(f"`{self.session.origin}` has no table `{name}`", hint="plan again")
-        else:
-            self.session.run_rewrite(rewrite_of(table, batch.steps))
-
     def _run_own(self, batch: Batch, when: When) -> None:
-        """Run custom SQL of a batch, if it has any.
-
-        Raises:
-            StepBlocked: its precondition gives no rows.
-        """
+        """Run custom SQL of a batch, if it has any."""
         for own_sql in batch.own:
             if own_sql.when is not when:
                 continue
@@ -296,6 +288,21 @@ def step_record(run: Run, number: int, plan: MigrationPlan, state: StepState) ->
         state=state,
         started=now if state is StepState.RUNNING else None,
         finished=now if state in (StepState.DONE, StepState.UNDONE) else None,
+    )
+
+
+def new_run(plan: MigrationPlan, from_hash: str | None) -> Run:
+    """Return the run of a plan that begins now; ``from_hash`` is the hash that the ledger names before it."""
+    document = plan_document(plan)
+    return Run(
+        run_id=uuid.uuid4().hex,
+        plan_hash=document["hash"],
+        schema_name=str(plan.schema["name"]),
+        from_hash=from_hash,
+        to_hash=plan.target_hash,
+        who=who(),
+        started=datetime.now(UTC),
+        plan=json.dumps(document, allow_nan=False),
     )
 
 

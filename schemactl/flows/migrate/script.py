@@ -208,8 +208,8 @@ def _type_of(column: Column, dialect: str) -> str:
 
 
 def _without_size(column: Column) -> Column:
-    others = {name: value for name, value in column.properties.items() if name not in ("precision", "scale")}
-    return replace(column, properties=others)
+    properties = {name: value for name, value in column.properties.items() if name not in ("precision", "scale")}
+    return replace(column, properties=properties)
 
 
 def _kind(column: Column, dialect: str) -> exp.DataType:

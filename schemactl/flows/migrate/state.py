@@ -54,7 +54,7 @@ class DestinationState:
     @property
     def place(self) -> Place:
         """The place of the tables."""
-        return self.target.place(self.session)
+        return Place(self.target.kind, self.session.origin, self.session.dataset)
 
     @property
     def ledger_version(self) -> Version | None:
@@ -64,7 +64,7 @@ class DestinationState:
     @property
     def ledger_hash(self) -> str | None:
         """The hash that the ledger names last."""
-        return self.ledger_version.version_hash if self.ledger_version else None
+        return self.versions[0].version_hash if self.versions else None
 
 
 def find_goal_schema(reference: str | Schema, schemas: SchemasPlace) -> Schema:
@@ -187,26 +187,17 @@ def check_left(
         touched |= {step.table_name, *(set(model) - names_before)}
     expected = {name: table for name, table in model.items() if name in touched}
     gone = sorted({step.table_name for step in steps} - set(expected))
-    if wrong := _differences(expected, gone, session.catalogue((*expected, *gone)).schema, module):
-        raise DestinationError(f"{message}: {'; '.join(wrong)}")
-
-
-def _differences(
-    expected: Mapping[str, Table],
-    gone: Sequence[str],
-    catalogue: Schema,
-    module: Migrator,
-) -> tuple[str, ...]:
-    """Return the differences of a catalog from the expected tables, in sentences."""
-    names = module.NAMES
-    existing = {names.fold(name): table for name, table in catalogue.tables.items()}
-    messages = [f"table `{name}` is still there" for name in gone if names.fold(name) in existing]
+    fold = module.NAMES.fold
+    existing = {fold(name): table for name, table in session.catalogue((*expected, *gone)).schema.tables.items()}
+    differences = [f"table `{name}` is still there" for name in gone if fold(name) in existing]
     for name, table in expected.items():
-        existing_table = existing.get(names.fold(name))
-        messages += (
-            [f"table `{name}` is missing"] if existing_table is None else _differing(table, existing_table, module)
-        )
-    return tuple(messages)
+        existing_table = existing.get(fold(name))
+        if existing_table is None:
+            differences.append(f"table `{name}` is missing")
+        else:
+            differences += _differing(table, existing_table, module)
+    if differences:
+        raise DestinationError(f"{message}: {'; '.join(differences)}")
 
 
 def _differing(table: Table, existing_table: Table, module: Migrator) -> Iterator[str]:

@@ -20,10 +20,6 @@ def find_step_readers(sources: Sequence[ReaderSource], plan: MigrationPlan) -> t
     """Return the readers that a plan breaks, by step; omit the steps that break no reader.
 
     The tables are in the plan's dataset, unless a source or the settings name another one.
-
-    Raises:
-        InputError: a source cannot be read.
-        DestinationError: a database cannot be reached.
     """
     target, steps = plan.target, [planned.step for planned in plan.steps]
     # Queries use the names from before the plan.

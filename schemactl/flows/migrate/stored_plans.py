@@ -58,11 +58,7 @@ def derived_plan(plan: MigrationPlan, abilities: Abilities) -> MigrationPlan:
 def _with_statements(
     state: DestinationState, plan: MigrationPlan, tables: Mapping[str, Table], finished_count: int = 0
 ) -> MigrationPlan:
-    """Return a plan in which each remaining step has its own statements, without rewrites of several steps.
-
-    Raises:
-        StepDoesNotFit: a step does not fit the tables.
-    """
+    """Return a plan in which each remaining step has its own statements, without rewrites of several steps."""
     model, render, remaining = dict(tables), state.target.renderer(state.session), plan.steps[finished_count:]
     check_reached(tables, [planned.step for planned in remaining], plan.target, state.target.destination)
     rendered = (
