@@ -771,7 +771,10 @@ def _load(call: Call, data: Sequence[TableData], staging: Path, progress: Progre
         if written is not None:
             report = merge_reports([table.report for table in tables])
             lineage, files = save_lineage(call.folder, name, [table.attempt.evolution.lineage for table in tables])
-            report = _with_written(report, (*written, *files))
+            assert report.inference is not None
+            all_written = tuple(dict.fromkeys((*written, *files)))
+            inference = replace(report.inference, saved=bool(all_written), written=all_written)
+            report = replace(report, inference=inference)
             try:
                 return _deliver(call, report, lineage, package, rejects, progress)
             except ConcurrentLoadError:
@@ -980,8 +983,3 @@ def _load_widened(call: Call, package: LoadPackage, progress: Progress) -> None:
         if not stored_columns.widen_ahead(package.schema, widening.columns):
             raise
         load(call.target.url, package, progress)
-
-
-def _with_written(report: NormalizeReport, files: tuple[str, ...]) -> NormalizeReport:
-    assert report.inference is not None
-    return replace(report, inference=replace(report.inference, saved=bool(files), written=tuple(dict.fromkeys(files))))

@@ -7,7 +7,8 @@ destination widens them before the load, each column at once, and the next load 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final
@@ -125,9 +126,7 @@ class StoredColumns:
             return StoredValues()  # the destination lacks the column
         key = (table, column, wider)
         if key not in self.counted:
-            target = self.migration_target
-            with target.open_for_reading(self.schema_name, may_be_new=True, patience=_READING) as session:
-                state = read_state(session, target, self.schema_name)
+            with self._read_state() as state:
                 self.counted[key] = self._count(state, _with_type(schema, table, column, wider), table, column)
         return self.counted[key]
 
@@ -176,18 +175,22 @@ class StoredColumns:
         )
         raise InputError(message, hint=hint)
 
-    def has_pipelines(self) -> bool:
-        """Return whether dlt pipelines load into the dataset."""
+    @contextmanager
+    def _read_state(self) -> Iterator[DestinationState]:
         target = self.migration_target
         with target.open_for_reading(self.schema_name, may_be_new=True, patience=_READING) as session:
-            tables = read_state(session, target, self.schema_name).catalogue.schema.tables
+            yield read_state(session, target, self.schema_name)
+
+    def has_pipelines(self) -> bool:
+        """Return whether dlt pipelines load into the dataset."""
+        with self._read_state() as state:
+            tables = state.catalogue.schema.tables
         return any(name.lower() == _PIPELINE_STATE for name in tables)
 
     def without_narrow(self, schema: Schema, columns: Columns) -> Schema:
         """Return a schema without the columns that the destination has narrower, so that a load widens them."""
-        target = self.migration_target
-        with target.open_for_reading(self.schema_name, may_be_new=True, patience=_READING) as session:
-            goals = find_goals(read_state(session, target, self.schema_name), schema, columns)
+        with self._read_state() as state:
+            goals = find_goals(state, schema, columns)
         for table, goal in goals.items():
             wide = {name: column for name, column in schema.tables[table].columns.items() if name not in goal.columns}
             schema = schema.with_table(replace(schema.tables[table], columns=wide))
@@ -291,7 +294,14 @@ def plan_promotion(
     leads to the schema, or, if it is recorded by itself, to the last schema of the ledger with wider columns.
     """
     goals = find_goals(state, schema, columns)
-    recorded = _recorded_schema(state.ledger_schema or schema, schema, goals.values()) if is_recorded else schema
+    recorded = schema
+    if is_recorded:
+        recorded = state.ledger_schema or schema
+        for goal in goals.values():
+            table = recorded.tables.get(goal.name) or schema.tables[goal.name]
+            columns_after = {name: schema.tables[goal.name].columns[name] for name in goal.columns}
+            recorded = recorded.with_table(replace(table, columns={**table.columns, **columns_after}))
+        recorded = bump(recorded)
     without_ledger = replace(state, ledger_schema=None)
     goal_schema = replace(recorded, tables=goals)
     proposal = propose(without_ledger, goal_schema, PlanOptions(keeps_removed=True))
@@ -350,15 +360,6 @@ def _structure_goal(stored_column: Column, stored_type: NestedType, declared_typ
         return None
     hints = {key: value for key, value in stored_column.properties.items() if key != DATABASE_TYPE}
     return Column(stored_column.name, {**hints, "data_type": "json", SPARK_TYPE: write_type(widened)})
-
-
-def _recorded_schema(ledger_schema: Schema, schema: Schema, goals: Iterable[Table]) -> Schema:
-    """Return the schema that the ledger has once the columns are wider."""
-    for goal in goals:
-        table = ledger_schema.tables.get(goal.name) or schema.tables[goal.name]
-        columns = {name: schema.tables[goal.name].columns[name] for name in goal.columns}
-        ledger_schema = ledger_schema.with_table(replace(table, columns={**table.columns, **columns}))
-    return bump(ledger_schema)
 
 
 def _with_type(schema: Schema, table: str, column: str, wider: FullType | NestedType) -> Schema:

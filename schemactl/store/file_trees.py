@@ -109,7 +109,9 @@ class RevisionFiles:
             if any(matches_names(PurePosixPath(entry.path).parts, names, hides_dots=True) for names in patterns)
         }
         _check_count(pattern, matches)
-        contents = _contents(self.top, [entry.object for entry in matches.values() if entry.mode != LINK_MODE])
+        blobs = [entry.object for entry in matches.values() if entry.mode != LINK_MODE]
+        blobs = [blob for blob, size in zip(blobs, sizes_of(self.top, blobs), strict=True) if size <= MAX_BYTES]
+        contents = dict(zip(blobs, contents_of(self.top, blobs), strict=True))
         for path, entry in sorted(matches.items()):
             shown_path = folder / PurePosixPath(path).relative_to(location.inside)
             content = contents.get(entry.object)
@@ -122,12 +124,6 @@ class RevisionFiles:
             except InputError as error:
                 text, fault = "", error.message
             yield TreeFile(shown_path, text, fault)
-
-
-def _contents(top: Path, blobs: Sequence[str]) -> dict[str, bytes]:
-    """Return the contents of files by object, without files that are too long to read."""
-    short_blobs = [blob for blob, size in zip(blobs, sizes_of(top, blobs), strict=True) if size <= MAX_BYTES]
-    return dict(zip(short_blobs, contents_of(top, short_blobs), strict=True))
 
 
 def _check_count(pattern: str, paths: Sized) -> None:

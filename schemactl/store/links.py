@@ -81,10 +81,10 @@ def check_link(path: Path) -> RepositoryPath | None:
     """Return a path in its repository, None for a path outside, unless a link leads it out or into ``.git``."""
     repository_path = _by_name(path)
     if repository_path is not None and repository_path.link is not None:
-        target = real_path(path)
-        if not _is_content(target, repository_path.top):
+        target, top = real_path(path), repository_path.top
+        if not target.is_relative_to(top) or GIT_FOLDER in map(str.casefold, target.relative_to(top).parts):
             hint = f"name the file that it leads to, `{target}`"
-            raise InputError(f"`{path}` is a link out of the repository `{repository_path.top}`", hint=hint)
+            raise InputError(f"`{path}` is a link out of the repository `{top}`", hint=hint)
     return repository_path
 
 
@@ -154,8 +154,3 @@ def _is_folder(top: Path) -> Callable[[Path], bool]:
             return False
 
     return is_top
-
-
-def _is_content(target: Path, top: Path) -> bool:
-    """Return whether a path without links is in a repository and not in its ``.git``."""
-    return target.is_relative_to(top) and GIT_FOLDER not in map(str.casefold, target.relative_to(top).parts)

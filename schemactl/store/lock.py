@@ -75,17 +75,12 @@ def _holding(path: Path, folder: Path, wait_seconds: float) -> Iterator[None]:
     except OSError as error:
         raise InputError(f"cannot lock `{folder}`: {error.strerror or error}") from error
     try:
-        with suppress(OSError):  # if locks are mandatory (Windows), the holder stays unnamed
-            _name_holder(path)
+        # If locks are mandatory (Windows), the holder stays unnamed.
+        with suppress(OSError), path.open("r+b") as file:
+            if not file.read(32).strip(b"0123456789"):  # else it is another file under a second name
+                file.seek(0)
+                file.truncate()
+                file.write(str(os.getpid()).encode("ascii"))
         yield
     finally:
         lock.release()
-
-
-def _name_holder(path: Path) -> None:
-    """Write the number of this process into a lock file, unless that is another file under a second name."""
-    with path.open("r+b") as file:
-        if not file.read(32).strip(b"0123456789"):
-            file.seek(0)
-            file.truncate()
-            file.write(str(os.getpid()).encode("ascii"))

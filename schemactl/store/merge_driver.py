@@ -39,7 +39,12 @@ def install_merge_driver(folder: SchemasFolder) -> tuple[str, ...]:
         The files that changed: ``.gitattributes`` and git's configuration; empty if both were complete.
     """
     top = find_repository(folder.exports)
-    _refuse_other_driver(top, folder)
+    for directory in dict.fromkeys((folder.imports, folder.exports)):
+        path = path_inside(top, directory / "name.schema.yaml")
+        driver = _git_output(top, "check-attr", "merge", "--", path).rpartition(": ")[2]
+        if driver not in ("unspecified", DRIVER):
+            message = f"git merges the schema files in `{directory}` with another driver: `merge={driver}`"
+            raise InputError(message, hint=f"remove `merge` for these files from `{ATTRIBUTES}`")
     written = _add_attributes(top, _attribute_lines(top, folder))
     if _configure(top):
         written += (_configuration_file(top),)
@@ -86,15 +91,6 @@ def _pattern(directory: str, files: str) -> str:
         return pattern
     # In quotes, git reads backslashes as C does.
     return '"' + pattern.replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-
-def _refuse_other_driver(top: Path, folder: SchemasFolder) -> None:
-    for directory in dict.fromkeys((folder.imports, folder.exports)):
-        path = path_inside(top, directory / "name.schema.yaml")
-        driver = _git_output(top, "check-attr", "merge", "--", path).rpartition(": ")[2]
-        if driver not in ("unspecified", DRIVER):
-            message = f"git merges the schema files in `{directory}` with another driver: `merge={driver}`"
-            raise InputError(message, hint=f"remove `merge` for these files from `{ATTRIBUTES}`")
 
 
 def _configure(top: Path) -> bool:

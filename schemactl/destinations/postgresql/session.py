@@ -161,8 +161,8 @@ class PostgresSession(Session):
     A statement outside of a transaction is a transaction by itself, and one round trip to the server.
 
     Attributes:
-        settings: of each transaction. A pool gives each transaction another connection: a longer setting would be lost,
-            or leak to other clients.
+        settings: the statements that set up each transaction. A pool gives each transaction another connection: a
+            longer setting would be lost, or leak to other clients.
         full_types: types of schema files, in full.
     """
 
@@ -225,13 +225,13 @@ class PostgresSession(Session):
     def begin(self) -> None:
         """Begin a transaction with the settings."""
         # Under other isolation levels, a load that has waited for another load would not see its rows.
-        self.connection.execute("; ".join(("BEGIN ISOLATION LEVEL READ COMMITTED", *self._local_settings())).encode())
+        self.connection.execute("; ".join(("BEGIN ISOLATION LEVEL READ COMMITTED", *self.settings)).encode())
 
     @contextmanager
     def transaction(self, *, force_rollback: bool = False) -> Iterator[None]:
         """Run statements in a transaction with the settings; an open transaction continues afterwards."""
         with self.connection.transaction(force_rollback=force_rollback):
-            self.connection.execute("; ".join(self._local_settings()).encode())
+            self.connection.execute("; ".join(self.settings).encode())
             yield
 
     @contextmanager
@@ -252,7 +252,7 @@ class PostgresSession(Session):
     def query_all_as_user(self, statements: Sequence[str], *values: Any) -> list[list[tuple[Any, ...]]]:
         """Return the rows of several queries, each with the same values, in one round trip; see ``query_as_user``."""
         cursors = {f"{_CURSOR}_{number}": statement for number, statement in enumerate(statements)}
-        settings = () if self.is_in_transaction else tuple(self._local_settings())
+        settings = () if self.is_in_transaction else self.settings
         declared = (f"DECLARE {name} NO SCROLL CURSOR FOR {statement}" for name, statement in cursors.items())
         opening = (*settings, *declared, _USER_PATH)
         fetching = (f"FETCH ALL FROM {name}" for name in cursors)
@@ -273,13 +273,10 @@ class PostgresSession(Session):
 
         return self.connection.info.transaction_status is not TransactionStatus.IDLE
 
-    def _local_settings(self) -> Iterator[str]:
-        return (f"SET LOCAL {setting}" for setting in self.settings)
-
     def _run(self, statement: str, values: Sequence[Any] | None = None) -> Cursor[Any]:
         if self.is_in_transaction:
             return self.connection.execute(statement.encode(), values)
-        cursor = self._run_together((*self._local_settings(), statement), values)
+        cursor = self._run_together((*self.settings, statement), values)
         for _ in self.settings:
             cursor.nextset()
         return cursor
@@ -306,7 +303,7 @@ class PostgresSession(Session):
         row_values = f"({', '.join('%s' for _ in columns)})"
         insert = f"INSERT INTO {target} ({', '.join(map(quote, columns))})".replace("%", "%%")
         deletes = (f"DELETE FROM {target} WHERE {condition}".replace("%", "%%") for condition in conditions)
-        settings = () if self.is_in_transaction else tuple(self._local_settings())
+        settings = () if self.is_in_transaction else self.settings
         statements = (*settings, *deletes, f"{insert} VALUES {', '.join(row_values for _ in rows)}")
         self._run_together(statements, [value for row in rows for value in row])
 
@@ -417,7 +414,7 @@ def open_session(
     except psycopg.Error as error:
         raise _translate(error, "reach the server", address) from None
     try:
-        yield PostgresSession(connection, address, tuple(settings), is_read_only)
+        yield PostgresSession(connection, address, tuple(f"SET LOCAL {setting}" for setting in settings), is_read_only)
     finally:
         connection.close()
 

@@ -196,7 +196,10 @@ def _blocked_words(all_steps: Sequence[Step], counted_values: Counted) -> tuple[
     lost = f"{count_of(count, 'value')} of `{step.table}.{step.source.name}` would not survive"
     if _folds_into(all_steps, step.table, step.source.name):
         return lost, "fix them", _other_type(step.table, step.source.name)
-    if _is_proven(step, all_steps):
+    proven = [other.step for other in all_steps if isinstance(other, Prepare) and other.phase is Phase.VALIDATE_CHECK]
+    if step in proven or any(
+        isinstance(other, SetNotNull) and (other.table, other.column) == (step.table, step.target) for other in proven
+    ):  # an online plan proves that the step copies each value
         return lost, "fix them", _way_round(step.source)
     barrier = null_barrier(all_steps, index)
     if barrier is None:
@@ -273,11 +276,3 @@ def null_barrier(steps: Sequence[Step], index: int) -> tuple[SetNotNull | AddPri
             case _:
                 pass
     return barrier
-
-
-def _is_proven(fill: Backfill, steps: Sequence[Step]) -> bool:
-    """Return whether an online plan proves that a step copies each value."""
-    proven = [step.step for step in steps if isinstance(step, Prepare) and step.phase is Phase.VALIDATE_CHECK]
-    return fill in proven or any(
-        isinstance(step, SetNotNull) and (step.table, step.column) == (fill.table, fill.target) for step in proven
-    )

@@ -234,7 +234,13 @@ def draft_next(folder: Folder, request: NextRequest, start: Schema | None = None
     steps = next(iter(plans.values())).steps
     title = title_of(request.title) if request.title is not None else suggested_title(steps)
     migration = _follow(last, title, base, plans, plain_schema(start) if start is not None else None)
-    return NextReport(str(folder.path), migration, tuple(_find_blockers(plans)), is_written=False)
+    blockers = []
+    for dialect, plan in plans.items():
+        if numbers := plan.impossible:
+            subject = f"step {numbers[0]} is" if len(numbers) == 1 else f"{len(numbers)} steps are"
+            message, hint = f"{subject} not possible with {dialect}", "change the schema, or go another way"
+            blockers.append(PlanBlocker(BlockerKind.IMPOSSIBLE, message, hint, numbers))
+    return NextReport(str(folder.path), migration, tuple(blockers), is_written=False)
 
 
 def _follow(
@@ -263,14 +269,6 @@ def write_next(folder: Folder, report: NextReport, own_files: Mapping[str, str] 
     folder.path.mkdir(parents=True, exist_ok=True)
     _write(folder.path, folder.files, (report.migration,), own_files)
     return replace(report, is_written=True)
-
-
-def _find_blockers(plans: Mapping[str, MigrationPlan]) -> Iterator[PlanBlocker]:
-    for dialect, plan in plans.items():
-        if numbers := plan.impossible:
-            subject = f"step {numbers[0]} is" if len(numbers) == 1 else f"{len(numbers)} steps are"
-            message, hint = f"{subject} not possible with {dialect}", "change the schema, or go another way"
-            yield PlanBlocker(BlockerKind.IMPOSSIBLE, message, hint, numbers)
 
 
 def _dialects(names: Sequence[str], last: Migration | None) -> tuple[str, ...]:

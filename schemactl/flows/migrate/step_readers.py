@@ -56,26 +56,23 @@ def _old_schema(target: Schema, steps: Sequence[Step], breaking_steps: Iterable[
 
 def _broken_by(readership: Readership, step: Step) -> tuple[Broken, ...]:
     """Return the readers that a step breaks, each once."""
+    type_change: TypeChange | None = None
+    match step:
+        case ChangeType():
+            type_change = type_change_between(step.before, step.after)
+        case SwapColumns():
+            type_change = type_change_between(step.backfill.source, step.backfill.target)
+        case RestoreColumn():
+            type_change = type_change_between(step.swap.backfill.target, step.swap.backfill.source)
+        case _:
+            pass
     uses: dict[Reader, list[Use]] = {}
     broken_readers = [
         broken
         for column in step.read_columns
-        for broken in readership.broken_by(step.reader_effect, step.table_name, column, _type_change(step))
+        for broken in readership.broken_by(step.reader_effect, step.table_name, column, type_change)
     ]
     for broken in broken_readers:
         uses.setdefault(broken.reader, []).extend(broken.uses)
     downstream = {broken.reader: broken.downstream for broken in broken_readers}
     return tuple(Broken(reader, tuple(reader_uses), downstream[reader]) for reader, reader_uses in uses.items())
-
-
-def _type_change(step: Step) -> TypeChange | None:
-    """Return the types of the column before and after a step; None if it changes no type."""
-    match step:
-        case ChangeType():
-            return type_change_between(step.before, step.after)
-        case SwapColumns():
-            return type_change_between(step.backfill.source, step.backfill.target)
-        case RestoreColumn():
-            return type_change_between(step.swap.backfill.target, step.swap.backfill.source)
-        case _:
-            return None
