@@ -92,14 +92,16 @@ def count_surviving(
     not_undone, folded, widened = list[Counted](), list[Counted](), list[Counted]()
     steps = [planned.step for planned in plan.steps[finished_count:]]
     for index, step in enumerate(steps):
-        looked_at = traced(steps, index) if index not in barred else None
+        is_widened = widening_of(step) is not None
+        is_asked = index not in barred and (is_widened or isinstance(step, ChangeType | FoldVariant))
+        looked_at = traced(steps, index) if is_asked else None
         number = finished_count + index + 1
         if isinstance(looked_at, ChangeType) and (respelled := session.not_undone(looked_at)).count:
             not_undone.append(counted(number, respelled, plan.target, step))
         if isinstance(looked_at, FoldVariant):
             (fill,) = session.fills(looked_at.table, [looked_at.source.name], None)
             folded.append(Counted(number, fill.values))
-        elif looked_at is not None and looked_at.column_before is not None and widening_of(step) is not None:
+        elif looked_at is not None and looked_at.column_before is not None and is_widened:
             (fill,) = session.fills(looked_at.table_name, [looked_at.column_before], None)
             widened.append(Counted(number, fill.values))
     return not_undone, folded, widened
