@@ -115,7 +115,7 @@ def put_older_plan(dataset: Dataset, schema: Schema) -> str:
     with target.open_for_reading("shop") as session:
         found = read_state(session, target, "shop")
         proposal = propose(found, schema, OPTIONS)
-        made = make_plan(proposal, found.catalogue.schema, schema, target.place(session), target.renderer(session))
+        made = make_plan(proposal, found.catalogue.schema, schema, found.place, target.renderer(session))
     text = write_plan(made)
     assert "done_with" not in text
     Path("older.plan.json").write_text(text)
