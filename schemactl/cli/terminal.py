@@ -113,11 +113,7 @@ def write_in_formats(
 ) -> None:
     """Write a result in the formats of each ``--report``, then in the format of ``--format``.
 
-    Args:
-        terminal: for standard output, color and width.
-        options: name the formats.
-        render: renders the text of a format.
-        output: a file that replaces standard output.
+    ``render`` returns the text of a format; ``output`` is a file that replaces standard output.
     """
     from schemactl.cli.options import FindingsOptions, parse_report
 

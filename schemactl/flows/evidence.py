@@ -53,15 +53,9 @@ def find_sources(
     selection: RecordSelection | None = None,
     is_wanted: IsWanted | None = None,
 ) -> tuple[tuple[str, ...], tuple[Input, ...]]:
-    """Return the files of saved evidence, and the data.
+    """Return the files of saved evidence, and the data; arguments as in ``find_inputs`` and ``Input``.
 
-    Args:
-        sources: the sources of a call.
-        input_format: as in ``engine.inputs.find_inputs``.
-        has_header: as in ``engine.input.Input``.
-        engine: the choice of the engine that is going to read the data; object stores are listed unless it is Spark.
-        selection: the selection of the records inside JSON documents; other formats ignore it.
-        is_wanted: as in ``engine.inputs.find_inputs``.
+    Object stores are listed unless ``engine`` is Spark. ``selection`` is of JSON documents; other formats ignore it.
     """
     sources = tuple(sources)
     saved = [source for source in sources if is_evidence_file(source) and not has_magic(source)]

@@ -24,11 +24,7 @@ from schemactl.schema.types import Schema
 def list_files(name: str, to: str, patterns: Sequence[str] = (), load_id: str | None = None) -> FilesReport:
     """Return the files that loads under a schema have loaded into a destination.
 
-    Args:
-        name: the schema's.
-        to: the destination.
-        patterns: as in ``match_paths``; all files without one.
-        load_id: the load whose files are listed; None for all loads.
+    ``patterns`` are as in ``match_paths``; all files without one. ``load_id`` is None for all loads.
     """
     target = loadable(to)
     files = find_states(target.destination.read_ledger(target.url, name))
@@ -46,13 +42,8 @@ def list_files(name: str, to: str, patterns: Sequence[str] = (), load_id: str | 
 def forget_files(name: str, to: str, patterns: Sequence[str], agrees: Callable[[FilesReport], bool]) -> FilesReport:
     """Make files new again: the next ``--new-only`` loads them, and their rows stay.
 
-    The ledger keeps its rows and gets another row for each file, which a load without rows commits.
-
-    Args:
-        name: the schema's.
-        to: the destination.
-        patterns: as in ``match_paths``.
-        agrees: asks the user, who is shown the files.
+    The ledger keeps its rows and gets another row for each file, which a load without rows commits. ``agrees`` shows
+    the files to the user.
     """
     report = list_files(name, to)
     files = tuple(file for file in report.files if file.state is FileState.LOADED)

@@ -42,9 +42,7 @@ def list_schemas(schemas: SchemasPlace) -> tuple[EffectiveSchema, ...]:
 def check_files(files: tuple[Path, ...], schemas: SchemasPlace) -> tuple[tuple[Path, tuple[Problem, ...]], ...]:
     """Return the problems of schema files: content, hash, naming convention and normalizer.
 
-    Args:
-        files: the files; by default all files of the schemas folder.
-        schemas: the folder of ``import/`` and ``export/``; an edited file of ``export/`` is wrong.
+    By default all files of the schemas folder are checked; an edited file of ``export/`` is wrong.
     """
     folder = SchemasFolder.at(schemas)
     return tuple((path, tuple(_problems(path, folder))) for path in _find(files, folder))

@@ -221,13 +221,8 @@ def read_source(
 ) -> tuple[tuple[str, Document], ...]:
     """Return the schemas of a file, of standard input (``-``) or of a destination, with the origin for messages.
 
-    Args:
-        file: a path, ``-``, or the address of a destination.
-        source: the format of the file; None to infer it.
-        schemas: the schemas folder.
-        dialect: the SQL dialect.
-        versions: the versions of dbt's models.
-        template: the schema whose naming convention names the tables of a destination; None for snake_case.
+    ``source`` is the format; None to infer it. The naming convention of ``template`` names the tables of a destination;
+    None for snake_case.
     """
     path = Path(file)
     if _is_destination(file):

@@ -98,15 +98,7 @@ def merge_for_git(
     """Merge three files that git wrote and write the result over ``ours`` (gitattributes(5), merge drivers).
 
     If schemactl cannot read one of the files, git's line merge is written; an unchanged ``ours`` would hide the other
-    side.
-
-    Args:
-        base: their common ancestor; empty if both branches added the file.
-        ours: our version.
-        theirs: their version.
-        marker_size: the length of conflict markers.
-        path: the path of the file in the repository.
-        folder: the schemas folder.
+    side. ``base`` is empty if both branches added the file; ``path`` is the path of the file in the repository.
     """
     try:
         texts = [read_text(file) for file in (base, ours, theirs)]

@@ -217,14 +217,7 @@ class ChangedRejects:
 def discard_rejects(
     store: RejectStore, selection: RejectFilter, because: str, agree: Callable[[ChangeReport], bool]
 ) -> ChangeReport:
-    """Mark the waiting rejects of the selected records as discarded, with a reason.
-
-    Args:
-        store: the store of the rejects.
-        selection: the selection of waiting rejects.
-        because: the reason.
-        agree: asks the user.
-    """
+    """Mark the waiting rejects of the selected records as discarded, with a reason, if the user agrees."""
 
     def discard(row: Mapping[str, Any]) -> Mapping[str, Any]:
         if row["state"] != RejectState.WAITING:

@@ -89,15 +89,9 @@ def replay_rejects(
 ) -> ReplayReport:
     """Load the records of the selected waiting rejects, or with ``is_dry_run`` report the outcome of such a load.
 
-    Args:
-        store: the store of the rejects.
-        request: the request of the call.
-        agree: asks the user, once; not called for a dry run.
-        progress: receives progress.
-        open_engine: as in ``normalize``.
+    ``agree`` asks the user, once; it is not called for a dry run.
 
     Raises:
-        InputError: the file of repaired records is invalid, or contains unknown ids.
         RejectsChanged: other processes keep changing the rejects.
     """
     repaired = None if request.repaired is None else read_repaired(request.repaired)

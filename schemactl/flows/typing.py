@@ -134,12 +134,7 @@ def draft_typing(
 def apply_typing(typing: Typing, source: str, name: str, table: str | None, folder: SchemasFolder) -> Imported:
     """Save a typing in a schema: later runs of ``infer`` and ``normalize`` type the texts of its table.
 
-    Args:
-        typing: the typing of the texts of the table.
-        source: the data, after which the table is named in a new schema.
-        name: the name of the schema.
-        table: the table of the data; None for the schema's only root table, or one named after the source.
-        folder: the schemas folder.
+    ``table`` is None for the schema's only root table; in a new schema, ``source`` gives the table its name.
     """
     from schemactl.flows.import_ import import_schema
 
@@ -157,13 +152,7 @@ def apply_typing(typing: Typing, source: str, name: str, table: str | None, fold
 
 
 def applied_typing(request: InferRequest, schema: Schema, formats: Set[str]) -> TypingSource | None:
-    """Return the typing of a schema for the table of a request (``typing draft --apply``); None without typing.
-
-    Args:
-        request: the request for the data of one table.
-        schema: the stored schema.
-        formats: the formats of the data.
-    """
+    """Return the typing of a schema for the table of a request (``typing draft --apply``); None without typing."""
     root = root_table(schema, request.table) if request.table is not None else only_root(schema)
     stored = schema.tables.get(root) if root is not None else None
     if stored is None or root is None or not stored.properties.get(APPLIED_TYPING) or not formats <= _TEXT_FORMATS:
@@ -187,9 +176,7 @@ _TEXT_FORMATS: Final = _ROW_FORMATS | _DOCUMENT_FORMATS
 def _read_texts(source: str, formats: Set[str]) -> dict[str, pyarrow.Array]:
     """Read columns of strings, with the separator, encoding and compression that `infer` detects.
 
-    Args:
-        source: files on this machine; in JSON, only top-level strings count.
-        formats: the allowed formats.
+    The files are on this machine; in JSON, only top-level strings count.
     """
     import pyarrow as pa
 

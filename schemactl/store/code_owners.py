@@ -71,8 +71,7 @@ class CodeOwners:
     def owners_of(self, path: str) -> tuple[str, ...]:
         """Return the owners of a file: of each section, the owners in the last rule that matches.
 
-        Args:
-            path: from the top of the repository.
+        ``path`` is from the top of the repository.
         """
         names = PurePosixPath(path).parts
         owners_by_section: dict[str, tuple[str, ...]] = {}
@@ -89,10 +88,7 @@ class CodeOwners:
 def read_code_owners(top: Path, revision: str | None = None, forge: Forge | None = None) -> CodeOwners | None:
     """Return the code owners of a repository, None if it has no such file.
 
-    Args:
-        top: the top folder of the repository.
-        revision: the git revision whose file counts; None for the file on disk.
-        forge: the service that hosts the repository; None if unknown: its place and sections tell the forge then.
+    ``revision`` is None for the file on disk. If ``forge`` is None, the place and sections of the file tell the forge.
     """
     paths = [top / path for path in _PATHS[forge]]
     if revision is not None:

@@ -192,11 +192,8 @@ def _find_elsewhere(
 ) -> PlanBlocker | None:
     """Return why the tables contradict the ledger; None if they match it.
 
-    Args:
-        state: the state of the destination.
-        migrations: the migrations of the folder.
-        count: how many of them lead to the ledger's last schema; None if no migration does.
-        last: how many migrations have run.
+    ``count``: how many migrations lead to the ledger's last schema, None if no migration does; ``last``: how many have
+    run.
     """
     if count is None:
         last_name = f"`{migrations[last - 1].name}`" if last else "none"

@@ -120,12 +120,8 @@ def read_state(
 ) -> DestinationState:
     """Return the state of a destination, with its ledger's lines about a schema.
 
-    Args:
-        session: an open session.
-        target: the destination.
-        schema_name: the schema's.
-        earlier: a state that was read before: a schema that its ledger names under the same hash is not read again.
-        tables: the tables to read, as ``MigrationSession.catalogue`` takes them.
+    A schema that the ledger of an ``earlier`` state names under the same hash is not read again. ``tables`` are the
+    tables to read, as ``MigrationSession.catalogue`` takes them.
     """
     catalogue = session.catalogue(tables)  # first: with it a SQL session knows the tables of the ledger
     versions = session.versions(schema_name)

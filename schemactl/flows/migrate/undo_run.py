@@ -92,10 +92,8 @@ class UndoRun(RunDirection):
 def with_batches(runs: Sequence[UndoRun], undone: Sequence[UndoneStep], changed_from: int) -> tuple[UndoRun, ...]:
     """Return the runs with the batches that undo their steps; a batch of several runs belongs to the first run.
 
-    Args:
-        runs: the runs to undo, newest first.
-        undone: their steps, including steps that one rewrite undoes.
-        changed_from: the index of the first undo step whose values custom SQL may have changed.
+    ``runs`` are newest first; ``undone`` includes steps that one rewrite undoes. Custom SQL may have changed the values
+    of the undo steps from ``changed_from`` on.
     """
     batches: dict[str, list[Batch]] = {run.run.run_id: [] for run in runs}
     index = step_index = 0
