@@ -15,10 +15,6 @@ from schemactl.schema.structure import DATABASE_TYPE, NameLimits
 from schemactl.schema.types import Column, Properties, Table
 
 
-def _never(*_: object) -> bool:
-    return False
-
-
 @dataclass(frozen=True, slots=True)
 class Abilities(Ways):
     """The abilities of a destination. The defaults describe a good SQL database: a module declares differences.
@@ -56,10 +52,10 @@ class Abilities(Ways):
     adds_not_null: bool = False
     adds_filled: bool = False
     keeps_dropped: bool = False
-    can_sync: Callable[[Column, Column], bool] = _never
+    can_sync: Callable[[Column, Column], bool] = lambda *_: False
     kept_description: Callable[[str, bool], str] = lambda text, _: text
-    refuses_unfit: Callable[[Column, Column], bool] = _never
-    has_texts: Callable[[str], bool] = _never
+    refuses_unfit: Callable[[Column, Column], bool] = lambda *_: False
+    has_texts: Callable[[str], bool] = lambda *_: False
     names: NameLimits = field(default_factory=NameLimits)
     lock: Callable[[Step], Lock | None] = lambda _: None
     gains: Callable[[str, str], tuple[str, ...] | None] = lambda *_: None
@@ -68,7 +64,7 @@ class Abilities(Ways):
     keeps_dlt_tables: bool = True
     shares_ledger: bool = False
     enforces_types: bool = True
-    rewrites: Callable[[Step, Table | None], bool] = _never
+    rewrites: Callable[[Step, Table | None], bool] = lambda *_: False
     copies_keyed: bool = False
 
     def structure_of(self, properties: Properties) -> NestedType | None:

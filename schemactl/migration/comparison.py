@@ -58,6 +58,7 @@ class Comparison:
         absent: names of tables that the schema has, and dlt creates with the first data.
         described: the tables of the catalog with their descriptions, which ``catalogue`` leaves out.
         renamed_tables, renamed_columns: old names by new names, of columns by table.
+        left_names: former names of tables that no other table took.
         created: the tables that are new.
         retyped: table and column of columns that get another type.
         freed: table and column of columns that may be null now.
@@ -75,6 +76,7 @@ class Comparison:
     described: Mapping[str, Table] = field(default_factory=dict)
     renamed_tables: dict[str, str] = field(default_factory=dict, init=False)
     renamed_columns: dict[str, dict[str, str]] = field(default_factory=dict, init=False)
+    left_names: set[str] = field(default_factory=set, init=False)
     created: set[str] = field(default_factory=set, init=False)
     retyped: set[tuple[str, str]] = field(default_factory=set, init=False)
     freed: set[tuple[str, str]] = field(default_factory=set, init=False)
@@ -98,22 +100,18 @@ class Comparison:
                     self.own_types[change.table, change.column] = str(change.after)
                 case _:
                     pass
+        self.left_names.update(set(self.renamed_tables.values()) - self.renamed_tables.keys())
 
     @cached_property
     def naming(self) -> Naming:
         """The schema's naming convention."""
         return naming_of(self.schema)
 
-    @cached_property
-    def _left_names(self) -> frozenset[str]:
-        """Former names of tables that no other table took."""
-        return frozenset(self.renamed_tables.values()) - self.renamed_tables.keys()
-
     def has_table(self, name: str) -> bool:
         """Return whether there is a table of that name once tables are created and renamed."""
         if name in self.created:
             return True
-        return self.old_table(name) in self.catalogue.tables and name not in self._left_names
+        return self.old_table(name) in self.catalogue.tables and name not in self.left_names
 
     def old_table(self, name: str) -> str:
         """Return the name that a table has in the destination."""
@@ -125,7 +123,7 @@ class Comparison:
 
     def found_table(self, name: str) -> Table:
         """Return a table as the destination has it, by its new name; without columns if it is new."""
-        if name in self.created or name in self._left_names:
+        if name in self.created or name in self.left_names:
             return Table(name)  # whatever had its name before
         return self.catalogue.tables.get(self.old_table(name)) or Table(name)
 

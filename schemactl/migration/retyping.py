@@ -129,7 +129,7 @@ def is_swapped(retyping: Retyping, on_unfit: OnUnfit, abilities: Abilities) -> b
     in_place = _in_place(retyping, abilities)
     is_wanted = in_place.needs_check and on_unfit is not OnUnfit.REFUSE
     is_stuck = abilities.retype(in_place.before, in_place.after) is Way.NONE
-    is_free = abilities.can_move_keys or not retyping.before.properties.get("primary_key")
+    is_free = not retyping.before.properties.get("primary_key") or abilities.can_move_keys
     return (is_wanted or is_stuck) and abilities.can_swap_columns and is_free
 
 

@@ -31,7 +31,7 @@ from schemactl.migration.table_model import (
     with_description,
     with_property,
 )
-from schemactl.migration.ways import Lock, Risk, Way, Ways
+from schemactl.migration.ways import RISKS, Lock, Risk, Way, Ways
 from schemactl.schema.changes import ABSENT
 from schemactl.schema.conversions import Conversion
 from schemactl.schema.fit import fit
@@ -181,7 +181,8 @@ class BaseStep(ABC):
         if self.loses_data:
             return Risk.LOSES_DATA
         is_online = isinstance(self, OnlineStep) or self.is_outside_transaction
-        return Risk.SAFE if is_online and lock is not None and not lock.writers_wait else Risk.of_way(way)
+        is_safe = is_online and lock is not None and not lock.writers_wait
+        return Risk.SAFE if is_safe else RISKS.get(way, Risk.SAFE)
 
     def apply_to(self, table: Table | None) -> Table | None:
         """Return the table after the step, as ``change_table``; a missing table does not fit, unless it is created."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 from schemactl.schema.types import Column
 
@@ -35,16 +36,9 @@ class Risk(StrEnum):
     LOSES_DATA = "loses data"
     """Values are lost; the step needs ``--allow-destructive``."""
 
-    @classmethod
-    def of_way(cls, way: Way) -> Risk:
-        """Return the risk of a step that keeps all values."""
-        match way:
-            case Way.SCAN:
-                return cls.BLOCKS
-            case Way.REWRITE | Way.COPY:
-                return cls.REWRITES
-            case _:
-                return cls.SAFE
+
+RISKS: Final = {Way.SCAN: Risk.BLOCKS, Way.REWRITE: Risk.REWRITES, Way.COPY: Risk.REWRITES}
+"""The risks of steps that keep all values, by their way; other ways are safe."""
 
 
 @dataclass(frozen=True, slots=True)
