@@ -424,7 +424,7 @@ def _holds_list(value: Any) -> bool:
 
 
 def _with_scalars(cut: dict[str, Any], uncut: dict[str, Any]) -> dict[str, Any]:
-    """Return ``cut`` with all scalars of ``whole`` outside its lists."""
+    """Return ``cut`` with all scalars of ``uncut`` outside its lists."""
     items: dict[str, Any] = {}
     for key, item in uncut.items():
         match item:

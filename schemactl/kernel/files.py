@@ -120,30 +120,23 @@ class UnreadableFileError(Exception):
         return f"UnreadableFileError: {super().__str__()}"
 
 
-def read_share(share: bytes) -> Iterator[tuple[str, int, list[bytes]]]:
-    """Yield the records of a share: address of the file, number of the block, records that follow one another."""
-    parts: tuple[FilePart, ...] = pickle.loads(share)
-    for file_part in parts:
-        for texts in _records(file_part):
-            yield file_part.file, file_part.start, texts
+def parts_of(batches: Iterable[pa.RecordBatch]) -> Iterator[FilePart]:
+    """Yield the parts of files of shares: pickled tuples of parts, in a column ``share``."""
+    for batch in batches:
+        for share in batch.column("share").to_pylist():
+            yield from pickle.loads(share)
 
 
-def read_cells(share: bytes) -> Iterator[tuple[str, int, TextRows]]:
-    """Yield the rows of a share: address of the file, number of the block, rows that follow one another."""
-    parts: tuple[FilePart, ...] = pickle.loads(share)
-    for file_part in parts:
-        with wrapped_errors(file_part):
-            for rows in _rows(file_part):
-                yield file_part.file, file_part.start, rows
+def read_cells(file_part: FilePart) -> Iterator[TextRows]:
+    """Yield the rows of a part of a file, some that follow one another at once."""
+    with wrapped_errors(file_part):
+        yield from _rows(file_part)
 
 
 def read_pieces(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yield the records of pickled ``FilePart``s in pieces of about a megabyte, parsed on any core (``PIECES``)."""
-    for batch in batches:
-        for share in batch.column("share").to_pylist():
-            parts: tuple[FilePart, ...] = pickle.loads(share)
-            for file_part in parts:
-                yield from _pieces(file_part.file, _records(file_part))
+    """Yield the records of shares (``parts_of``) in pieces of about a megabyte, parsed on any core (``PIECES``)."""
+    for file_part in parts_of(batches):
+        yield from _pieces(file_part.file, read_records(file_part))
 
 
 def split_contents(
@@ -179,7 +172,8 @@ def _check_record(file: str, size: int) -> None:
         raise UnreadableFileError(f"{file}: a record has more than {reason}")
 
 
-def _records(file_part: FilePart) -> Iterator[list[bytes]]:
+def read_records(file_part: FilePart) -> Iterator[list[bytes]]:
+    """Yield the records of a part of a file, some that follow one another at once."""
     with wrapped_errors(file_part):
         if file_part.selection is not None:
             yield from _selected_records(file_part, file_part.selection)

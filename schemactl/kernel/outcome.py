@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import Any, Final
 
 import pyarrow as pa
@@ -150,9 +151,7 @@ class RowOutcome:
         """Note a problem, with the first place of it."""
         earlier = self.problems.get(problem)
         if earlier is not None:
-            first = min(
-                earlier, occurrence, key=lambda either_occurrence: (either_occurrence.file, either_occurrence.number)
-            )
+            first = min(earlier, occurrence, key=attrgetter("file", "number"))
             occurrence = replace(first, count=earlier.count + occurrence.count)
         self.problems[problem] = occurrence
 

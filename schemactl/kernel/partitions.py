@@ -20,7 +20,7 @@ from schemactl.inference.evidence import Evidence, Position
 from schemactl.inference.survival import Scalars
 from schemactl.kernel.cells import TextRows
 from schemactl.kernel.dispatch import BLOCK_SHIFT, MOST_TABLES, ONE_TABLE, Dispatch, Piece, Positions, gather
-from schemactl.kernel.files import UnreadableFileError, read_cells, read_share
+from schemactl.kernel.files import UnreadableFileError, parts_of, read_cells, read_records
 from schemactl.kernel.observation import Observer
 from schemactl.kernel.outcome import FieldErrors, count_errors, count_ignored
 from schemactl.kernel.parsing import is_blank, parse_texts
@@ -155,9 +155,10 @@ class RecordReader:
 
     def _read_rows(self, batches: Iterable[pa.RecordBatch], columns: Sequence[str]) -> Iterator[Piece | RowsPiece]:
         with paused_collector():
-            for share in chain.from_iterable(batch.column("share").to_pylist() for batch in batches):
-                for address, block, rows in read_cells(share):
-                    file, count = shown_path(address, self._folder), len(rows.faults)
+            for file_part in parts_of(batches):
+                file, block = shown_path(file_part.file, self._folder), file_part.start
+                for rows in read_cells(file_part):
+                    count = len(rows.faults)
                     counts = self.blocks.setdefault((file, block), BlockCounts())
                     first, counts.lines = counts.lines, counts.lines + count
                     if rows.faults.null_count < count:
@@ -427,10 +428,10 @@ def read_rows(batches: Iterable[pa.RecordBatch], folder: str) -> Iterator[tuple[
     """Yield the rows of one block of a file: file name as shown to people, block, index in the block from 0, rows.
 
     Args:
-        batches: either a column ``share`` for workers to open (``files.read_cells``), which gives the columns and why a
-            row is bad, or the columns of the source, followed by ``file`` (Spark's address) and ``block``, with the
-            rows of a block together. Columns whose names begin with ``timestamp_ltz`` or ``timestamp_ntz`` are
-            timestamps, counted in nanoseconds since 1970.
+        batches: either shares for workers to open (``files.parts_of``), which give the columns and why a row is bad, or
+            the columns of the source, followed by ``file`` (Spark's address) and ``block``, with the rows of a block
+            together. Columns whose names begin with ``timestamp_ltz`` or ``timestamp_ntz`` are timestamps, counted in
+            nanoseconds since 1970.
         folder: the working folder of the command.
     """
     offsets: Counter[tuple[str, int]] = Counter()
@@ -443,10 +444,11 @@ def read_rows(batches: Iterable[pa.RecordBatch], folder: str) -> Iterator[tuple[
 def _rows_of_blocks(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[str, int, pa.RecordBatch]]:
     for batch in batches:
         if batch.schema.names == ["share"]:
-            for share in batch.column("share").to_pylist():
-                for address, block, rows in read_cells(share):
+            for file_part in parts_of([batch]):
+                for rows in read_cells(file_part):
                     columns = [*rows.columns, rows.faults]
-                    yield address, block, pa.RecordBatch.from_arrays(columns, list(map(str, range(len(columns)))))
+                    texts = pa.RecordBatch.from_arrays(columns, list(map(str, range(len(columns)))))
+                    yield file_part.file, file_part.start, texts
             continue
         for index, name in enumerate(batch.schema.names):
             if name.startswith("timestamp_"):
@@ -461,15 +463,16 @@ def records_of(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[str, int, li
     """Yield the address of the file, the number of the block, and consecutive records, at most a few megabytes.
 
     Args:
-        batches: a column ``share`` for workers to open (``files.read_share``), or records in pieces (``files.PIECES``),
+        batches: shares for workers to open (``files.parts_of``), or records in pieces (``files.PIECES``),
             or single records in the columns ``file``, ``block`` and ``text`` (binary), with the records of a block
             together.
     """
     for batch in batches:
         match batch.schema.names:
             case ["share"]:
-                for share in batch.column("share").to_pylist():
-                    yield from read_share(share)
+                for file_part in parts_of([batch]):
+                    for records in read_records(file_part):
+                        yield file_part.file, file_part.start, records
             case [*names] if "texts" in names:
                 files, blocks = batch.column("file").to_pylist(), batch.column("block").to_pylist()
                 pieces = (pickle.loads(piece.as_buffer()) for piece in batch.column("texts"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import random
 from collections import defaultdict
 from pathlib import Path
@@ -110,8 +109,8 @@ def test_cells_of_well_formed_files_are_those_of_spark(spark: SparkSession, tmp_
         path = str(tmp_path / name)
         faults = find_csv_faults(Input(path, "csv"), CsvHeader(",", False, "", end))
         assert faults.is_well_formed, text
-        share = pickle.dumps((FilePart(path, path, "", "UTF-8", Form.ROWS, layout=layout),))
-        found = [row for _, _, rows in read_cells(share) for row in as_lists(rows)]
+        part = FilePart(path, path, "", "UTF-8", Form.ROWS, layout=layout)
+        found = [row for rows in read_cells(part) for row in as_lists(rows)]
         assert found == [
             [*row[:3], None if row[3] is None else f"more cells than columns: {', '.join(filter(None, row))}"]
             for row in expected[name]

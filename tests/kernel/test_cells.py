@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import pytest
 
 from schemactl.kernel import files
 from schemactl.kernel.cells import CsvLayout, cut_cells, split_rows
-from schemactl.kernel.files import FilePart, Form, read_cells, read_share
+from schemactl.kernel.files import FilePart, Form, read_cells, read_records
 
 LAYOUT = CsvLayout(("a", "b", "c"), ";", b"\n")
 
@@ -64,7 +63,7 @@ def test_byte_order_marks_are_left_off_the_beginning_of_a_file_only(tmp_path: Pa
 
 
 def read(path: Path, *parts: FilePart) -> list[str]:
-    return [text.decode() for _, _, texts in read_share(pickle.dumps(parts)) for text in texts]
+    return [text.decode() for file_part in parts for texts in read_records(file_part) for text in texts]
 
 
 CONTENT = 'a;b;c\n1;"x\n;""";3\n\n4\n""""";";5\n"\n\n";"";";"\n6;7;8'
@@ -106,10 +105,7 @@ def test_the_columns_that_are_asked_for_come_in_their_order(tmp_path: Path):
     path = tmp_path / "a.csv"
     path.write_text("sep=;\na;b;c\n1;2;3\n4;5;6;7\n")
     layout = CsvLayout(("a", "b", "c"), ";", b"\n", header_rows=2, taken=(2, 0))
-    ((file, block, rows),) = read_cells(
-        pickle.dumps((FilePart("f", str(path), "", "UTF-8", Form.ROWS, layout=layout),))
-    )
+    (rows,) = read_cells(FilePart("f", str(path), "", "UTF-8", Form.ROWS, layout=layout))
 
-    assert (file, block) == ("f", 0)
     assert [column.to_pylist() for column in rows.columns] == [["3", "6"], ["1", "4"]]
     assert rows.faults.to_pylist() == [None, "more cells than columns: 4, 5, 6, 7"]

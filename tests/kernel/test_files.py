@@ -15,7 +15,7 @@ import pytest
 from schemactl import memory
 from schemactl.kernel.arrays import binary_array
 from schemactl.kernel.cells import CsvLayout
-from schemactl.kernel.files import FilePart, Form, UnreadableFileError, read_pieces, read_share, split_contents
+from schemactl.kernel.files import FilePart, Form, UnreadableFileError, read_pieces, read_records, split_contents
 from schemactl.kernel.partitions import RecordReader
 
 
@@ -45,9 +45,8 @@ def test_parts_of_lines_have_each_line_once(tmp_path: Path) -> None:
     for first in range(1, size):
         bounds = [(0, first), (first, size - first)]
         parts = [FilePart("file:/a", str(path), "", "UTF-8", Form.LINES, start, length) for start, length in bounds]
-        found = [(block, text) for _, block, texts in read_share(share(*parts)) for text in texts]
-        assert [text for _, text in found] == [b"1", b"22", b"", b"4444", b"5"]
-        assert {block for block, _ in found} <= {0, first}
+        found = [text for part in parts for texts in read_records(part) for text in texts]
+        assert found == [b"1", b"22", b"", b"4444", b"5"]
 
 
 def test_contents_come_in_pieces_as_files_do() -> None:
@@ -75,7 +74,7 @@ def test_a_file_that_cannot_be_read_is_named_with_the_reason(
         path.write_bytes(content)
     part = FilePart("file:///a.jsonl.gz", str(path), ".gz", "UTF-8", Form.LINES)
     with pytest.raises(UnreadableFileError, match=f"file:///a.jsonl.gz: {reason}"):
-        list(read_share(share(part)))
+        list(read_records(part))
 
 
 @pytest.mark.parametrize(
@@ -120,7 +119,7 @@ def test_of_a_record_that_unpacks_to_more_than_the_memory_no_more_is_unpacked(
     part = FilePart(f"file:{path}", str(path), ".gz", "UTF-8", form, layout=LAYOUT if form is Form.ROWS else None)
     reason = rf"file:{path}: a {kind} has more than \d MB, .* than 2 MB can be parsed"
     with memory.memory_limit(50 << 20, MemoryError), pytest.raises(UnreadableFileError, match=reason):
-        list(read_share(share(part)))
+        list(read_records(part))
 
 
 def test_very_many_empty_lines_come_in_pieces(tmp_path: Path) -> None:
@@ -135,8 +134,8 @@ def test_a_list_of_more_than_the_memory_has_is_read(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(memory, "largest_document", lambda: 1 << 20)
     path = tmp_path / "a.json"
     path.write_text("[" + "1," * 1_000_000 + "1]")
-    parts = read_share(share(FilePart(f"file:{path}", str(path), "", "UTF-8", Form.ELEMENTS)))
-    assert sum(len(texts) for _, _, texts in parts) == 1_000_001
+    part = FilePart(f"file:{path}", str(path), "", "UTF-8", Form.ELEMENTS)
+    assert sum(map(len, read_records(part))) == 1_000_001
 
 
 def test_arrays_of_bytes_are_made_without_pandas() -> None:

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemactl.kernel.files import FilePart, Form, UnreadableFileError, read_share, select_texts, split_contents
+from schemactl.kernel.files import FilePart, Form, UnreadableFileError, read_records, select_texts, split_contents
 from schemactl.kernel.selection import read_selection_fault, select_documents, select_elements, select_lines
 from schemactl.memory import largest_document
 from schemactl.schema.paths import values_at
@@ -186,7 +186,7 @@ def is_json(text: str) -> bool:
 
 def read(path: FilePath, form: Form, selection: str = "data", keep: Sequence[str] = ("next",)) -> Iterator[bytes]:
     part = FilePart(f"file://{path}", str(path), "", "UTF-8", form, selection=parse_selection(selection, keep))
-    for _, _, records in read_share(pickle.dumps((part,))):
+    for records in read_records(part):
         yield from records
 
 
