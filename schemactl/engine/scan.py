@@ -255,10 +255,11 @@ def _tables(
             *(
                 Evidence(
                     files=findings.files_of(name),
-                    declared=types_of(findings, name, types) if findings.has(name) else {},
-                    nullable=findings.nulls if findings.has(name) else {},
+                    declared=types_of(findings, name, types),
+                    nullable=findings.nulls,
                 )
                 for findings, types in batches
+                if findings.shares_of(name)
             ),
             *(_evidence(findings, name) for findings, _ in batches),
         )
@@ -427,16 +428,15 @@ class _BatchFindings:
         for partition in self.partitions:
             yield from partition.result.items()
 
-    def has(self, table: str) -> bool:
-        """Return whether a table has documents here."""
-        return any(table in partition.result for partition in self.partitions)
+    def shares_of(self, table: str) -> list[Share]:
+        """Return the records of each partition for a table."""
+        return [partition.result[table] for partition in self.partitions if table in partition.result]
 
     def filled(self, table: str) -> set[str | None]:
         """Return the columns of a table that are counted with declared types and have a value."""
-        shares = (partition.result[table] for partition in self.partitions if table in partition.result)
         return {
             path[0]
-            for share in shares
+            for share in self.shares_of(table)
             for path, classes in share.evidence.counted.items()
             if len(path) == 1 and classes.keys() - {NULL}
         }
@@ -444,9 +444,8 @@ class _BatchFindings:
     def files_of(self, table: str) -> dict[str, FileEvidence]:
         """Return the evidence of the files for one table of several, by input."""
         counts: Counter[str] = Counter()
-        for partition in self.partitions:
-            if table in partition.result:
-                counts.update(partition.result[table].documents)
+        for share in self.shares_of(table):
+            counts.update(share.documents)
         return {file: FileEvidence(documents=count, records=count) for file, count in counts.items()}
 
     def bad_files(self) -> dict[str, FileEvidence]:
@@ -479,7 +478,6 @@ def _evidence(findings: _BatchFindings, table: str) -> Evidence:
     ]
     if deep:
         raise too_deep(min(deep))
-    shares = [partition.result[table].evidence for partition in findings.partitions if table in partition.result]
     return merge(
         *(
             Evidence(
@@ -487,7 +485,7 @@ def _evidence(findings: _BatchFindings, table: str) -> Evidence:
                 counted={path: _classes(classes, findings) for path, classes in evidence.counted.items()},
                 witnesses={findings.position(position): document for position, document in evidence.witnesses.items()},
             )
-            for evidence in shares
+            for evidence in (share.evidence for share in findings.shares_of(table))
         )
     )
 

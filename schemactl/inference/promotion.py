@@ -295,24 +295,20 @@ class Promoter:
         reasons: list[str] = []
         for candidate in candidates:
             tally = self._judge(fed, candidate)
-            if isinstance(tally, str) or tally.bad:
-                reasons.append(tally if isinstance(tally, str) else self._loss(origin, tally, candidate))
-                continue
-            stored = StoredValues()
-            if count_stored is not None:
-                stored = count_stored(candidate)
-                rows = stored.rows
-            if not (stored.unfit or stored.blocker):
-                return _Attempt(candidate, rows)
-            example = f", such as {stored.examples[0]}" if stored.examples else ""
-            unfit = f"{counted(stored.unfit, 'stored value')} would not survive as {candidate}{example}"
-            reasons.append(stored.blocker or unfit)
+            if isinstance(tally, str):
+                reasons.append(tally)
+            elif tally.bad:
+                examples = mask_examples(tally.examples[:1], is_personal(self.before, *origin))
+                reasons.append(_loss("new", tally.bad, candidate, tuple(map(show_value, examples))))
+            else:
+                stored = StoredValues()
+                if count_stored is not None:
+                    stored = count_stored(candidate)
+                    rows = stored.rows
+                if not (stored.unfit or stored.blocker):
+                    return _Attempt(candidate, rows)
+                reasons.append(stored.blocker or _loss("stored", stored.unfit, candidate, stored.examples))
         return _Attempt(None, rows, "; ".join(reasons))
-
-    def _loss(self, origin: Origin, tally: Tally, candidate: FullType) -> str:
-        examples = mask_examples(tally.examples[:1], is_personal(self.before, *origin))
-        example = f", such as {show_value(examples[0])}" if examples else ""
-        return f"{counted(tally.bad, 'new value')} would not survive as {candidate}{example}"
 
     def _judge(self, fed: Sequence[TakenClass], target: FullType) -> Tally | str:
         """Return the new values that survive a type, or the reason why they are unknown."""
@@ -326,9 +322,7 @@ class Promoter:
         judged = judge_values(self.evidence, fed, target)
         if judged is None:
             return "objects and lists do not survive"
-        if not judged.open_paths:
-            return judged.tally
-        if judged.tally.bad:
+        if not judged.open_paths or judged.tally.bad:
             return judged.tally
         if self.count_new is None:
             return "it cannot be told whether all values survive, because the data cannot be read again"
@@ -473,6 +467,11 @@ _REFUSED_KINDS: Final[Mapping[DataType, frozenset[DataType]]] = {
     DataType.BOOL: frozenset({DataType.BOOL}),
 }
 """The kinds of values that a variant column takes because a column would change them, by their kind in evidence."""
+
+
+def _loss(kind: str, count: int, candidate: FullType, examples: Sequence[str]) -> str:
+    example = f", such as {examples[0]}" if examples else ""
+    return f"{counted(count, f'{kind} value')} would not survive as {candidate}{example}"
 
 
 def _of_kind(fed: Sequence[TakenClass], kind: DataType) -> tuple[TakenClass, ...]:

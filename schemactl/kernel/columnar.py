@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import pairwise
+from dataclasses import dataclass, field, replace
+from itertools import pairwise, starmap
 from typing import Any, Final
 
 import pyarrow as pa
@@ -156,10 +156,8 @@ class RowObserver:
             return
         first = row_places.first_of(numbers)
         if (class_name := self.types.get(path)) is not None:
-            numbers_and_lengths = (*_length_range(values), *_number_range(values))
             examples = (_first_value_text(values, path),)
-            evidence = ClassEvidence(len(values), first, examples, *numbers_and_lengths, _has_distinct_values(values))
-            self._add_evidence(path, class_name, evidence)
+            self._add_evidence(path, class_name, _scalar_evidence(values, ClassEvidence(len(values), first, examples)))
         elif pa.types.is_struct(values.type):
             self._add_evidence(path, OBJECT, ClassEvidence(len(values), first))
             for field, inner in zip(values.type, values.flatten(), strict=True):
@@ -185,44 +183,27 @@ class _RowPlaces:
         return Position(self.file, self.first + numbers[0].as_py())
 
 
-def _length_range(values: pa.Array) -> tuple[int | None, int | None]:
-    if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
-        return None, None
-    lengths = pc.min_max(pc.utf8_length(values)).as_py()
-    return lengths["min"], lengths["max"]
+def _scalar_evidence(values: pa.Array, evidence: ClassEvidence) -> ClassEvidence:
+    """Return evidence with the range of numbers (ignoring NaN), or of the lengths of texts, and whether values differ.
 
-
-def _number_range(values: pa.Array) -> tuple[float | None, float | None]:
-    """Return the range of numbers, ignoring NaN."""
-    value_type = values.type
-    if pa.types.is_floating(value_type):
-        values = values.filter(pc.invert(pc.is_nan(values)))
-    elif not (pa.types.is_integer(value_type) or pa.types.is_decimal(value_type)):
-        return None, None
-    span = pc.min_max(values).as_py()
-    least, greatest = (None if bound is None else float(bound) for bound in (span["min"], span["max"]))
-    return least, greatest
-
-
-def _has_distinct_values(values: pa.Array) -> bool:
-    """Return whether texts, booleans or moments differ: any parts of a column give the same answer, merged.
-
-    Numbers have ranges. Values whose examples may be equal although they are not count as different.
+    Any parts of a column give the same answer, merged. Values whose examples may be equal although they are not count
+    as different.
     """
     of = values.type
     if pa.types.is_integer(of) or pa.types.is_floating(of) or pa.types.is_decimal(of):
-        return False
-    if pa.types.is_string(of) or pa.types.is_large_string(of):
-        shortest, longest = _length_range(values)
-        if shortest != longest:
-            return True
-        values = pc.utf8_slice_codeunits(values, 0, MAX_EXAMPLE_LENGTH)
-    elif pa.types.is_time(of) or pa.types.is_timestamp(of):
-        if of.unit == "ns":
-            return True
-    elif not (pa.types.is_boolean(of) or pa.types.is_date(of)):
-        return True
-    return len(values) > 1 and (values[0] != values[1] or len(pc.unique(values)) > 1)
+        span = pc.min_max(values.filter(pc.invert(pc.is_nan(values))) if pa.types.is_floating(of) else values).as_py()
+        least, greatest = (None if bound is None else float(bound) for bound in (span["min"], span["max"]))
+        return replace(evidence, least=least, greatest=greatest)
+    is_exact = pa.types.is_boolean(of) or pa.types.is_date(of)
+    if pa.types.is_time(of) or pa.types.is_timestamp(of):
+        is_exact = of.unit != "ns"
+    elif pa.types.is_string(of) or pa.types.is_large_string(of):
+        lengths = pc.min_max(pc.utf8_length(values)).as_py()
+        evidence = replace(evidence, shortest=lengths["min"], longest=lengths["max"])
+        is_exact = evidence.shortest == evidence.longest
+        values = pc.utf8_slice_codeunits(values, 0, MAX_EXAMPLE_LENGTH) if is_exact else values
+    varies = not is_exact or (len(values) > 1 and (values[0] != values[1] or len(pc.unique(values)) > 1))
+    return replace(evidence, varies=varies)
 
 
 def _first_value_text(values: pa.Array, path: Path) -> str:
@@ -252,14 +233,12 @@ def to_python(array: pa.Array, structure: NestedType | None, path: Path, json_pa
         keys = [key if isinstance(key, str) else text_of(key) for key in _inner_values(array, array.keys).to_pylist()]
         # values in maps are kept with them: no path leads to them
         items = to_python(_inner_values(array, array.items), value, (*path, ""), frozenset())
-        return [
-            None if bounds is None else dict(zip(keys[slice(*bounds)], items[slice(*bounds)], strict=True))
-            for bounds in _inner_slices(array)
-        ]
+        maps = [dict(zip(keys[bounds], items[bounds], strict=True)) for bounds in _inner_slices(array)]
+        return _with_nulls(maps, array)
     if pa.types.is_list(array_type) or pa.types.is_large_list(array_type):
         element = structure.element if isinstance(structure, ListOf) else None
         inner = to_python(_inner_values(array, array.values), element, (*path, ELEMENT), json_paths)
-        return [None if bounds is None else inner[slice(*bounds)] for bounds in _inner_slices(array)]
+        return _with_nulls([inner[bounds] for bounds in _inner_slices(array)], array)
     return python_values(array)
 
 
@@ -276,11 +255,14 @@ def _objects(array: pa.Array, structure: NestedType | None, path: Path, json_pat
     if isinstance(structure, MapOf):
         # A null field cannot be told from a missing field.
         objects = [{key: value for key, value in item.items() if value is not None} for item in objects]
-    if array.null_count:
-        return [
-            item if is_valid else None for item, is_valid in zip(objects, array.is_valid().to_pylist(), strict=True)
-        ]
-    return objects
+    return _with_nulls(objects, array)
+
+
+def _with_nulls(values: list[Any], array: pa.Array) -> list[Any]:
+    """Return the values of an array with None for its nulls."""
+    if not array.null_count:
+        return values
+    return [value if is_valid else None for value, is_valid in zip(values, array.is_valid().to_pylist(), strict=True)]
 
 
 def _inner_values(array: pa.Array, values: pa.Array) -> pa.Array:
@@ -289,11 +271,6 @@ def _inner_values(array: pa.Array, values: pa.Array) -> pa.Array:
     return values.slice(first, last - first)
 
 
-def _inner_slices(array: pa.Array) -> list[tuple[int, int] | None]:
-    """Return the start and end of each list or map among the elements of the array (``_inner_values``)."""
-    offsets = pairwise(pc.subtract(array.offsets, array.offsets[0]).to_pylist())
-    if not array.null_count:
-        return list(offsets)
-    return [
-        bounds if is_valid else None for bounds, is_valid in zip(offsets, array.is_valid().to_pylist(), strict=True)
-    ]
+def _inner_slices(array: pa.Array) -> Iterator[slice]:
+    """Yield the part that each list or map has of the inner values of an array (``_inner_values``)."""
+    return starmap(slice, pairwise(pc.subtract(array.offsets, array.offsets[0]).to_pylist()))

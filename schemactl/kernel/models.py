@@ -209,7 +209,7 @@ class Validator:
             errors_by_position = dict(zip(bad.positions, errors.values(), strict=True))
             for table_piece in (bad,) if dispatch is None else dispatch.sort(bad):
                 described = [
-                    [self._error(table_piece) for table_piece in errors_by_position[position]]
+                    [self._error(reason) for reason in errors_by_position[position]]
                     for position in table_piece.positions
                 ]
                 yield from self._by_variant(table_piece, described)

@@ -283,20 +283,15 @@ class _Batch:
 
     def _observe_numbers(self, column: _Column) -> None:
         names = classes_of_numbers(column.values)
-        if isinstance(names, str):
-            self._see_numbers(column, names)
-            return
-        for name in set(names):
-            mask = [class_name == name for class_name in names]
-            values, owners = list(compress(column.values, mask)), list(compress(column.owners, mask))
-            self._see_numbers(_Column(column.node, values, owners), name)
-
-    def _see_numbers(self, column: _Column, name: str) -> None:
-        values: Sequence[Any] = column.values
-        evidence = self._see(column.node, name, column.owners[0], len(values), values[0])
-        if as_float(values[0]) is None:  # NaN, which is neither less nor greater than what follows
-            values = [value for value in values if as_float(value) is not None] or values
-        evidence.add_range(as_float(min(values)), as_float(max(values)))
+        for name in {names} if isinstance(names, str) else set(names):
+            values, owners = column.values, column.owners
+            if names != name:
+                mask = [class_name == name for class_name in names]
+                values, owners = list(compress(values, mask)), list(compress(owners, mask))
+            evidence = self._see(column.node, name, owners[0], len(values), values[0])
+            if as_float(values[0]) is None:  # NaN, which is neither less nor greater than what follows
+                values = [value for value in values if as_float(value) is not None] or values
+            evidence.add_range(as_float(min(values)), as_float(max(values)))
 
     def _observe_lists(self, column: _Column) -> Iterator[_Column]:
         lengths = list(map(len, column.values))

@@ -193,7 +193,7 @@ def write_type(of: NestedType, *, has_comments: bool = True) -> str:
             return f"map<{STRING},{write_type(value, has_comments=has_comments)}>"
         case Struct(fields):
             marks = (" COMMENT 'json'" if has_comments and isinstance(inner, Json) else "" for _, inner in fields)
-            types = (f"{quoted_name(key)}:{write_type(of, has_comments=has_comments)}" for key, of in fields)
+            types = (f"{quoted_name(key)}:{write_type(inner, has_comments=has_comments)}" for key, inner in fields)
             return f"struct<{','.join(map(add, types, marks))}>"
 
 
