@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from decimal import ROUND_HALF_UP, Context
+from decimal import ROUND_HALF_UP
 from decimal import Decimal as Exact
 from typing import Final, TypeAlias
 
@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from schemactl.arc.date_patterns import PatternError
 from schemactl.arc.fields import Decimal, Double, Integer, Long
-from schemactl.arc.number_patterns import NumberPattern, Parsed, parse_number_pattern
+from schemactl.arc.number_patterns import EXACT, NumberPattern, Parsed, parse_number_pattern
 from schemactl.arc.text_arrays import convert_distinct, octets_of
 
 NumberType: TypeAlias = Integer | Long | Double | Decimal
@@ -23,7 +23,6 @@ JAVA_BLANKS: Final = "".join(map(chr, range(33)))
 """Characters that Java's ``trim`` drops."""
 
 _MOST_DIGITS: Final = 38
-_EXACT: Final = Context(prec=100_000)
 
 
 class NumberColumn:
@@ -106,7 +105,7 @@ def _is_basic(text: str) -> bool:
 def _whole_of(text: str) -> int | None:
     if "E+" in text or "e+" in text:
         number = _decimal_of(text)
-        if number is None or number.adjusted() > 20 or number != number.to_integral_value(context=_EXACT):
+        if number is None or number.adjusted() > 20 or number != number.to_integral_value(context=EXACT):
             return None
         return int(number)
     return int(text) if _WHOLE.fullmatch(text) and _is_basic(text) and len(text) < 4000 else None
@@ -132,7 +131,7 @@ def _whole_parsed(parsed: Parsed | None) -> int | None:
     value = parsed.value if parsed is not None else None
     if parsed is None or value is None or not value.is_finite() or (value == 0 and parsed.is_negative):
         return None
-    if value == value.to_integral_value(context=_EXACT):
+    if value == value.to_integral_value(context=EXACT):
         return int(value)
     # A number that double precision does not distinguish from a whole number is one.
     return int(parsed.double) if parsed.double.is_integer() else None
@@ -144,7 +143,7 @@ def _rounded(number: Exact, precision: int, scale: int) -> Exact | None:
         return None
     if number.adjusted() < -scale - 2:
         return Exact(0).scaleb(-scale)
-    rounded = number.quantize(Exact(1).scaleb(-scale), ROUND_HALF_UP, _EXACT)
+    rounded = number.quantize(Exact(1).scaleb(-scale), ROUND_HALF_UP, EXACT)
     return rounded if not rounded or rounded.adjusted() + scale + 1 <= precision else None
 
 

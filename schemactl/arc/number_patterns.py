@@ -16,7 +16,7 @@ _BODY: Final = re.compile(r"[#,]*[0,]*(?:\.0*#*)?(?:E0+)?")
 _MOST_EXPONENT: Final = 400
 """Numbers with larger exponents fit no type; Java takes minutes for some."""
 
-_EXACT: Final = Context(prec=100_000)
+EXACT: Final = Context(prec=100_000)
 
 _NUMBER: Final = r"(?:[\d{group}]*\.\d+|[\d{group}]*\d\.?)(?:E-?\d+)?"
 _GROUPED: Final = re.compile(_NUMBER.format(group=","))
@@ -50,7 +50,7 @@ class Parsed:
         if self.digits is None:
             return None
         shift = {1: 0, 100: 2, 1000: 3}[self.divisor]
-        value = self.digits.scaleb(-shift, _EXACT) if self.digits.is_finite() else self.digits
+        value = self.digits.scaleb(-shift, EXACT) if self.digits.is_finite() else self.digits
         return value.copy_negate() if self.is_negative else value
 
     @property

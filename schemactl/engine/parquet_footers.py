@@ -7,7 +7,7 @@ from typing import Final
 
 import pyarrow
 
-_SECOND_DIGITS: Final = {"s": 0, "ms": 3}
+SECOND_DIGITS: Final = {"s": 0, "ms": 3}
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +28,8 @@ def footer_of(schema: pyarrow.Schema) -> ParquetFooter:
     """Return the content of a file's footer."""
     nulls = (field.name for field in schema if pyarrow.types.is_null(field.type))
     digits = (
-        (field.name, _SECOND_DIGITS[field.type.unit])
+        (field.name, SECOND_DIGITS[field.type.unit])
         for field in schema
-        if pyarrow.types.is_timestamp(field.type) and field.type.unit in _SECOND_DIGITS
+        if pyarrow.types.is_timestamp(field.type) and field.type.unit in SECOND_DIGITS
     )
     return ParquetFooter(frozenset(nulls), frozenset(digits))

@@ -19,6 +19,7 @@ from typing import Any, Final, TypeVar
 from schemactl.errors import InputError, Location
 from schemactl.inference.classes import NULL, OBJECT, classify, has_row_key, is_row_key, kind_of
 from schemactl.inference.widening import widen
+from schemactl.schema.coercion import EXACT_INTEGERS
 from schemactl.schema.paths import ELEMENT, Path
 from schemactl.schema.types import DataType
 
@@ -26,9 +27,6 @@ _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 
 MAX_EXAMPLE_LENGTH = 80
-
-_MOST_EXACT: Final = 2**53
-"""All integers up to it are floats."""
 
 MOST_LEVELS: Final = 200
 """How deep documents may nest: later code recurses into them, and Python's stack is limited."""
@@ -94,7 +92,7 @@ class ClassEvidence:
             return False
         if self.least is None or self.greatest is None:
             return self.shortest == self.longest
-        return self.least == self.greatest and abs(self.least) <= _MOST_EXACT
+        return self.least == self.greatest and abs(self.least) <= EXACT_INTEGERS
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from schemactl.inference.evidence import Evidence
 from schemactl.inference.resolve import AS_IT_IS, Origin, Resolution, ResolveOptions, resolve
 from schemactl.inference.values import DECLARED
 from schemactl.inference.widening import MAPS
+from schemactl.schema.coercion import EXACT_INTEGERS
 from schemactl.schema.full_types import MAX_DIGITS
 from schemactl.schema.nested_types import (
     BIGINT,
@@ -130,9 +131,6 @@ MOST_LEVELS: Final = 50
 _KEY_HINTS: Final = ("primary_key", "merge_key", "unique", "row_key", "parent_key", "root_key")
 """Hints of columns that databases compare; not all of them compare structs."""
 
-_EXACT: Final = 2.0**53
-"""Below this doubles represent all integers exactly; evidence may have rounded to it."""
-
 _DIGITS: Final = 9.9e37
 """A number that certainly fits 38 digits."""
 
@@ -234,11 +232,12 @@ class _Structures:
 
 def _type_of_scalars(kinds: set[str], largest: float, old: NestedType | None) -> NestedType:
     """Return the type that keeps scalars of some kinds, integers up to a size; if several do, the old one."""
-    if kinds <= {BIGINT} and old == Leaf(DOUBLE) and largest < _EXACT:
+    # Evidence may have rounded to the last exact integer.
+    if kinds <= {BIGINT} and old == Leaf(DOUBLE) and largest < EXACT_INTEGERS:
         return Leaf(DOUBLE)
     if kinds <= {BIGINT, LARGE} and largest < _DIGITS:
         return Leaf(BIGINT if kinds == {BIGINT} and old != Leaf(LARGE) else LARGE)
-    if DOUBLE in kinds and kinds <= {BIGINT, DOUBLE} and largest < _EXACT:
+    if DOUBLE in kinds and kinds <= {BIGINT, DOUBLE} and largest < EXACT_INTEGERS:
         return Leaf(DOUBLE)
     plain = {"text": STRING, "bool": BOOLEAN}
     return Leaf(plain[next(iter(kinds))]) if len(kinds) == 1 and kinds <= plain.keys() else Json()

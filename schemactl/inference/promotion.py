@@ -19,7 +19,6 @@ from schemactl.inference.nested_schema import ChangedField, find_changed_fields
 from schemactl.inference.report import PromotionFinding
 from schemactl.inference.resolve import Origin, Resolution, TakenClass, variant_bases
 from schemactl.inference.survival import (
-    EXACT_INTEGERS,
     LONGEST_DOUBLE,
     LONGEST_INTEGER,
     Scalars,
@@ -28,6 +27,7 @@ from schemactl.inference.survival import (
     judge_values,
 )
 from schemactl.inference.values import DECLARED
+from schemactl.schema.coercion import EXACT_INTEGERS
 from schemactl.schema.contract import ContractValue, Promotion, promotion_for
 from schemactl.schema.full_types import DEFAULT_DECIMAL, MAX_DIGITS, FullType, digits_of_bits, full_type
 from schemactl.schema.naming import naming_of

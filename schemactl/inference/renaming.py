@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any
 
 from schemactl.errors import InputError
 from schemactl.inference.fitting import Name, place, with_names
@@ -17,11 +17,9 @@ from schemactl.schema.contract import system_prefix
 from schemactl.schema.judgment import base_of
 from schemactl.schema.naming import Naming, load_naming, naming_of
 from schemactl.schema.paths import ELEMENT, Path, format_path, parse_path
+from schemactl.schema.renames import SOURCE_NAMES
 from schemactl.schema.settings import NormalizerConfig
 from schemactl.schema.types import VARIANT_ENDINGS, Column, Properties, Schema, Table, root_of
-
-SOURCE_NAMES: Final = "x-source-names"
-"""Property of a root table: names of source keys, by JSONPath; the convention names other keys."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,11 @@ from schemactl.inference.evidence import Evidence
 from schemactl.inference.findings import separate
 from schemactl.inference.fitting import DataPaths, Fitted, fit_names
 from schemactl.inference.nested_schema import resolve_nested
-from schemactl.inference.renaming import SOURCE_NAMES
 from schemactl.inference.resolve import AS_IT_IS, Resolution, ResolveOptions, resolve
 from schemactl.schema.naming import load_naming, naming_of
 from schemactl.schema.nested_types import keeps_structure
 from schemactl.schema.paths import Path, format_path
+from schemactl.schema.renames import SOURCE_NAMES
 from schemactl.schema.settings import NormalizerConfig
 from schemactl.schema.templates import LOADS_TABLE, VERSION_TABLE
 from schemactl.schema.types import Schema

@@ -20,7 +20,7 @@ from schemactl.inference.classes import LIST, NULL, OBJECT, kind_of
 from schemactl.inference.evidence import MAX_EXAMPLE_LENGTH, ClassEvidence, Evidence, Position
 from schemactl.inference.resolve import Resolution, TakenClass, variant_bases
 from schemactl.inference.values import is_coercible, kind
-from schemactl.schema.coercion import can_coerce, coerce
+from schemactl.schema.coercion import EXACT_INTEGERS, can_coerce, coerce
 from schemactl.schema.full_types import FullType
 from schemactl.schema.paths import Path, row_path
 from schemactl.schema.types import MICROSECOND_DIGITS, DataType
@@ -77,9 +77,6 @@ LONGEST_DOUBLE: Final = 24
 
 LONGEST_INTEGER: Final = 8
 """Bytes of the longest integer that dlt reads."""
-
-EXACT_INTEGERS: Final = 2**53
-"""Doubles hold every integer up to here."""
 
 
 def integer_limit(bits: int) -> int:

@@ -13,14 +13,12 @@ from typing import Any, Final
 
 import orjson
 
-from schemactl.kernel.splitting import runs_of_members
+from schemactl.kernel.splitting import BLANKS, BYTE_ORDER_MARK, runs_of_members
 
 _MARK: Final = secrets.randbits(52)
 """Follows each text of a batch. It is random, so that one text cannot pass for two, or two for one."""
 
 _BETWEEN: Final = b",%d,\n" % _MARK
-_BLANKS: Final = b" \t\r\n"
-_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _MOST_DIGITS: Final = 1000
 _SHOWN: Final = 40
 _LARGE: Final = 1 << 24
@@ -86,7 +84,7 @@ def _parse_each(texts: Sequence[bytes]) -> Parsed:
 
 def is_blank(text: bytes) -> bool:
     """Return whether a text contains only blanks of JSON and a byte order mark."""
-    return not text.removeprefix(_BYTE_ORDER_MARK).strip(_BLANKS)
+    return not text.removeprefix(BYTE_ORDER_MARK).strip(BLANKS)
 
 
 def parse_text(text: bytes) -> Any:
@@ -95,7 +93,7 @@ def parse_text(text: bytes) -> Any:
     Raises:
         ValueError: the text is not a JSON document, or nests too deep for Python's parser.
     """
-    text = text.removeprefix(_BYTE_ORDER_MARK)
+    text = text.removeprefix(BYTE_ORDER_MARK)
     if len(text) > _LARGE:
         with suppress(ValueError):
             return _parse_in_parts(text, 0, len(text))

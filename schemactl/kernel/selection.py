@@ -21,6 +21,7 @@ import orjson
 from schemactl.errors import backquoted, did_you_mean
 from schemactl.kernel.splitting import (
     BEGUN,
+    BLANKS,
     BYTE_ORDER_MARK,
     Escapes,
     Flags,
@@ -43,7 +44,6 @@ FAULT: Final = b"--records: "
 KEEP_FAULT: Final = b"--keep: "
 """Begins the text that replaces a record to which no keys can be added."""
 
-_BLANKS: Final = b" \t\r\n"
 _DEEPEST: Final = 255
 _MOST_KEYS: Final = 8
 _SHOWN: Final = 200
@@ -62,7 +62,7 @@ def select_lines(lines: Iterable[list[bytes]], selection: RecordSelection, check
     for documents in lines:
         records: list[bytes] = []
         for document in documents:
-            if document.strip(_BLANKS):
+            if document.strip(BLANKS):
                 records += select_in_text(document, selection, check)
         if records:
             yield records
@@ -266,7 +266,7 @@ def _with_members(record: bytes, members: bytes, names: Mapping[str, str]) -> by
 
     ``members`` is JSON text with the bracket behind it, ``names`` the place of each key in the document.
     """
-    stripped = record.strip(_BLANKS)
+    stripped = record.strip(BLANKS)
     if not stripped or record.startswith(FAULT):
         return record
     if not stripped.startswith(b"{"):
@@ -282,7 +282,7 @@ def _with_members(record: bytes, members: bytes, names: Mapping[str, str]) -> by
                     return _fault(KEEP_FAULT, reason)
     if not stripped.endswith(b"}"):
         return record
-    before = stripped[:-1].rstrip(_BLANKS)
+    before = stripped[:-1].rstrip(BLANKS)
     return before + (b"" if before == b"{" else b",") + members
 
 
@@ -416,7 +416,7 @@ class _Cursor:
             element = self._text[start:element_end]
             start = element_end + 1
             # A gap between two commas is not a value.
-            elements.append(element if element.strip(_BLANKS) else b",")
+            elements.append(element if element.strip(BLANKS) else b",")
         return [] if elements == [b","] else elements
 
     def _find_commas(self) -> tuple[Places, Steps]:

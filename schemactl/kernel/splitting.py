@@ -17,7 +17,7 @@ Places: TypeAlias = "np.ndarray[Any, np.dtype[np.int64]]"
 Steps: TypeAlias = "np.ndarray[Any, np.dtype[np.int32]]"
 Flags: TypeAlias = "np.ndarray[Any, np.dtype[np.bool_]]"
 
-_BLANKS: Final = b" \t\r\n"
+BLANKS: Final = b" \t\r\n"
 BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _QUOTE: Final = ord('"')
 _MARKS: Final = b'"[]{}'
@@ -150,7 +150,7 @@ def split_elements(blocks: Iterable[bytes]) -> Iterator[list[bytes]]:
     blocks = iter(blocks)
     start = b""
     for block in blocks:
-        start = (start + block).removeprefix(BYTE_ORDER_MARK).lstrip(_BLANKS)
+        start = (start + block).removeprefix(BYTE_ORDER_MARK).lstrip(BLANKS)
         if len(start) >= len(BYTE_ORDER_MARK):
             break
     if not start.startswith(b"["):
@@ -211,7 +211,7 @@ class Splitter:
                 self._open.append(block[start:separator])
                 element = b"".join(self._open)
                 self._open.clear()
-                is_blank = not element.strip(_BLANKS)
+                is_blank = not element.strip(BLANKS)
                 if not (is_end and is_blank and self._is_first):
                     # A gap between two commas is not a value.
                     elements.append(b"," if is_blank else element)
@@ -231,7 +231,7 @@ class Splitter:
         return elements
 
     def _keep_rest(self, text: bytes) -> None:
-        beginning = text[: self._rest] if self._open else text.lstrip(_BLANKS)[: self._rest]
+        beginning = text[: self._rest] if self._open else text.lstrip(BLANKS)[: self._rest]
         if beginning:
             self._open.append(beginning)
             self._rest -= len(beginning)
@@ -241,7 +241,7 @@ class Splitter:
         remainder = b"".join(self._open)
         if self._depth > 0:
             return [b"[" + remainder]
-        return [b"]" + remainder] if remainder.strip(_BLANKS) else []
+        return [b"]" + remainder] if remainder.strip(BLANKS) else []
 
     def _separators(self, block: bytes) -> Iterator[tuple[int, bool]]:
         """Yield the positions of commas and of the end of the list, and whether it is the end."""

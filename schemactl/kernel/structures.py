@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from schemactl.kernel.kinds import text_array
-from schemactl.schema.coercion import coerce
+from schemactl.schema.coercion import EXACT_INTEGERS, WEI_STOP, coerce
 from schemactl.schema.nested_types import (
     BIGINT,
     BOOLEAN,
@@ -35,10 +35,7 @@ from schemactl.type_systems.arrow_types import to_arrow
 Lost = np.ndarray[Any, Any] | None
 """By row, whether something of its value has no place; None if all have one."""
 
-_EXACT: Final = 2**53
-"""Up to here doubles distinguish all integers."""
 _INT64: Final = 2**63
-_LARGE_LIMIT: Final = 10**38
 
 
 def build(values: Sequence[Any], of: NestedType) -> tuple[pa.Array, Lost]:
@@ -182,9 +179,9 @@ def _fits(value: Any, name: str, stored: pa.DataType) -> bool:
         case "bigint":
             return value_type is int and -_INT64 <= value < _INT64
         case "double":
-            return value_type is float or (value_type is int and -_EXACT <= value <= _EXACT)
+            return value_type is float or (value_type is int and -EXACT_INTEGERS <= value <= EXACT_INTEGERS)
         case "decimal(38,0)" if value_type is int:
-            return bool(-_LARGE_LIMIT < value < _LARGE_LIMIT)
+            return bool(-WEI_STOP < value < WEI_STOP)
         case _ if value_type not in _PLAIN.get(name, _STATED.get(name.partition("(")[0], frozenset())):
             return False
         case _:

@@ -12,7 +12,8 @@ from typing import Any, Final
 
 from schemactl.schema.types import Column, Properties, Table
 
-TYPE_PROPERTIES: Final = ("data_type", "precision", "scale", "timezone")
+SIZES: Final = ("precision", "scale", "timezone")
+TYPE_PROPERTIES: Final = ("data_type", *SIZES)
 """Properties of a column that make up its type."""
 
 

@@ -25,6 +25,9 @@ UINT64_LIMIT: Final = 2**64
 WEI_LIMIT: Final = 578960446186580977117854925043439539266
 """The greatest integer that dlt's ``large_integer`` detector calls ``wei``."""
 
+EXACT_INTEGERS: Final = 2**53
+"""Doubles hold every integer up to it."""
+
 WEI_STOP: Final = 10**38
 """The first integer that a ``wei`` column has no room for: it is stored in 38 digits."""
 

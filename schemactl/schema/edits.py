@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any
 
 from schemactl.errors import InputError, backquoted, nearest_name, nearest_or_all
-from schemactl.schema.changes import TYPE_PROPERTIES
+from schemactl.schema.changes import SIZES, TYPE_PROPERTIES
 from schemactl.schema.contract import CONTRACT, PROMOTION_HINT, system_prefix
 from schemactl.schema.folds import with_folded
 from schemactl.schema.hints import Hints, with_stated_table
@@ -20,14 +20,9 @@ from schemactl.schema.judgment import base_of
 from schemactl.schema.likeness import misspelled_name
 from schemactl.schema.naming import Naming, naming_of
 from schemactl.schema.paths import PREFIX, parse_path
-from schemactl.schema.renames import RENAMED_FROM, origins
+from schemactl.schema.renames import RENAMED_FROM, SOURCE_NAMES, origins
 from schemactl.schema.types import Column, Properties, Schema, Table, root_of
 from schemactl.schema.variants import VariantGroup, find_variants, folded_type, home_of
-
-SOURCE_NAMES: Final = "x-source-names"
-"""Property of a root table: the names of keys in the data, by their paths."""
-
-_SIZES: Final = ("precision", "scale", "timezone")
 
 Target = tuple[str, str | None]
 """A table, and a column of it; None for the table itself."""
@@ -315,7 +310,7 @@ class Editor:
             if key not in item.properties:
                 hint = nearest_or_all(key, item.properties)
                 raise InputError(f"the import file does not set `{key}` for {label}", hint=hint)
-        removed = {*keys, *(_SIZES if "data_type" in keys else ())}
+        removed = {*keys, *(SIZES if "data_type" in keys else ())}
         properties = {key: value for key, value in item.properties.items() if key not in removed}
         if column is None:
             if not file_table.is_nested:  # dlt fills these in

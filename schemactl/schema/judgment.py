@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 from typing import Final
 
+from schemactl.schema.changes import SIZES
 from schemactl.schema.contract import Contract, ContractValue, Entity, Mode, contract_for, system_prefix
 from schemactl.schema.full_types import full_type
 from schemactl.schema.naming import Naming, naming_of
@@ -91,8 +92,8 @@ def _in_words_of(old: Column | None, new: Column) -> Column:
         return new
     words = {key: value for key, value in new.properties.items() if key != "nullable"}
     if full_type(old.properties) == full_type(new.properties):
-        words = {key: value for key, value in words.items() if key not in _SIZES}
-        words |= {key: old.properties[key] for key in _SIZES if key in old.properties}
+        words = {key: value for key, value in words.items() if key not in SIZES}
+        words |= {key: old.properties[key] for key in SIZES if key in old.properties}
     if old.nullable is not new.nullable:
         words["nullable"] = new.nullable
     elif "nullable" in old.properties:
@@ -187,17 +188,14 @@ class _Judge:
         return base is not None and (old is None or not old.is_complete)
 
 
-_SIZES: Final = ("precision", "scale", "timezone")
-
-
 def _changed_type(old: Column, new: Column) -> tuple[str, ...]:
     """Return the properties of the type that differ; an absent one counts as null (docs/dlt.md §7.2).
 
     dlt does not notice a removed size, because it checks only the properties that data or hints have.
     """
     is_larger = full_type(old.properties) != full_type(new.properties)
-    dropped = {key for key in _SIZES if is_larger and key not in new.properties}
-    judged = ("data_type", "nullable", *_SIZES, "x-spark-type")
+    dropped = {key for key in SIZES if is_larger and key not in new.properties}
+    judged = ("data_type", "nullable", *SIZES, "x-spark-type")
     compared = (key for key in judged if key in new.properties or key in dropped)
     return tuple(key for key in compared if new.properties.get(key) != old.properties.get(key))
 

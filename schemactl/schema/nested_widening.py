@@ -54,7 +54,10 @@ def widened_structure(stored: NestedType, declared: NestedType) -> NestedType | 
             value = widened_structure(stored_value, declared_value)
             return None if value is None else MapOf(value)
         case Leaf(), Leaf() if stored != declared:
-            return declared if _is_wider(stored, declared) else None
+            narrow, wide = leaf_full_type(stored), leaf_full_type(declared)
+            if narrow is None or wide is None or wide not in widened_types(narrow, wide, scale=wide.scale or 0):
+                return None
+            return declared
         case _:
             return stored if stored == declared else None
 
@@ -77,13 +80,6 @@ def has_wider_fields(stored: NestedType, declared: NestedType) -> bool:
     return widened_structure(stored, declared) is not None and any(
         difference.before is not None and difference.after is not None for difference in differences(stored, declared)
     )
-
-
-def _is_wider(stored: Leaf, declared: Leaf) -> bool:
-    narrow, wide = leaf_full_type(stored), leaf_full_type(declared)
-    if narrow is None or wide is None:
-        return False
-    return narrow == wide or wide in widened_types(narrow, wide, scale=wide.scale or 0)
 
 
 def fit_structures(stored: NestedType, declared: NestedType) -> Fit:

@@ -40,6 +40,9 @@ def is_declared_new(properties: Properties) -> bool:
     return properties.get(RENAMED_FROM) == []
 
 
+SOURCE_NAMES: Final = "x-source-names"
+"""Property of a root table: names of source keys, by JSONPath; the convention names other keys."""
+
 ID: Final = "x-id"
 """Property of a column: an ID that stays the same when its name changes."""
 

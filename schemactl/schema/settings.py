@@ -14,6 +14,7 @@ from functools import lru_cache, partial
 from typing import Any, Final
 
 from schemactl.errors import InputError
+from schemactl.schema.changes import TYPE_PROPERTIES
 from schemactl.schema.paths import PREFIX, Path, PathPattern, compile_path
 from schemactl.schema.types import DataType, Properties
 from schemactl.time_limit import time_limit
@@ -87,8 +88,7 @@ UNLIMITED_NESTING = 1000
 
 # dlt writes a default hint on a column only if its value is not the property's default (docs/dlt.md §1.3).
 # False is not a default of these, so a name that does not match gets them as well:
-_TYPE = ("data_type", "precision", "scale", "timezone")
-_STATED_UNMATCHED = frozenset(("name", *_TYPE, "nullable", "x-active-record-timestamp"))
+_STATED_UNMATCHED = frozenset(("name", *TYPE_PROPERTIES, "nullable", "x-active-record-timestamp"))
 # and True is the default of these:
 _UNSTATED_MATCHED = frozenset(("timezone", "nullable"))
 

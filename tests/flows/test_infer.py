@@ -20,10 +20,10 @@ from schemactl.formats.dlt import read
 from schemactl.inference.evidence import Evidence, Position, merge, observe
 from schemactl.inference.report import InferenceReport
 from schemactl.inference.saved_evidence import write_evidence
-from schemactl.inference.source_names import SOURCE_NAMES
 from schemactl.render.console import Look
 from schemactl.render.infer import print_inference
 from schemactl.schema.hints import Hints, parse_column
+from schemactl.schema.renames import SOURCE_NAMES
 from schemactl.schema.types import Schema
 from schemactl.store.folder import SchemasFolder
 from schemactl.store.sources import LeftOutWarning

@@ -15,13 +15,13 @@ import pyarrow.compute as pc
 import pyarrow.types as is_a
 
 from schemactl.engine.declared_columns import TypeReader
+from schemactl.engine.parquet_footers import SECOND_DIGITS
 from schemactl.errors import InputError
 from schemactl.schema.nested_types import write_type
 from schemactl.schema.paths import Path
 from schemactl.schema.types import DataType
 from schemactl.type_systems.arrow_types import from_arrow, is_list
 
-_SECOND_DIGITS: Final = {"s": 0, "ms": 3}
 _MOST_DIGITS: Final = 38
 _WIDER: Final = {
     pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64(), pa.uint64(): pa.decimal128(20, 0),
@@ -57,7 +57,7 @@ def _column(field: pa.Field) -> SourceColumn:
     of = field.type
     if is_nanoseconds(of):
         return SourceColumn(field.name, of if of.tz is None else pa.timestamp("ns", "UTC"))
-    digits = _SECOND_DIGITS.get(of.unit) if is_a.is_timestamp(of) or is_a.is_time(of) else None
+    digits = SECOND_DIGITS.get(of.unit) if is_a.is_timestamp(of) or is_a.is_time(of) else None
     return SourceColumn(field.name, kernel_type(of), digits, _has_nanoseconds(of))
 
 
