@@ -122,7 +122,11 @@ class StoredQuery:
 
 
 class Destination(Protocol):
-    """A module that knows one kind of database, or of files that are used like one."""
+    """A module that knows one kind of database, or of files that are used like one.
+
+    Its functions raise ``InputError`` if an address is wrong, or names no dataset to read, and ``DestinationError`` if
+    the destination cannot be reached, read or written, or its driver is missing.
+    """
 
     @property
     def NAMES(self) -> NameLimits:
@@ -135,10 +139,6 @@ class Destination(Protocol):
         Columns are in their order, with dlt's types, ``nullable: false``, ``primary_key`` and ``unique`` as in the
         destination. A type that dlt lacks is in ``x-database-type``. The number of queries does not grow with the
         number of tables.
-
-        Raises:
-            InputError: the address is wrong, or names no dataset.
-            DestinationError: the destination cannot be reached or read, or its driver is missing.
         """
         ...
 
@@ -160,10 +160,6 @@ class Defined(Destination, Protocol):
 
         They contain facts that a catalog lacks: foreign keys, checks, defaults, generated columns. The first statement
         on a table creates it.
-
-        Raises:
-            InputError: the address is wrong, or names no dataset.
-            DestinationError: the destination cannot be reached or read, or its driver is missing.
         """
         ...
 
@@ -172,12 +168,7 @@ class Querying(Destination, Protocol):
     """A destination module that keeps queries, such as views."""
 
     def read_queries(self, url: str) -> tuple[StoredQuery, ...]:
-        """Return the views, functions and triggers of all datasets, without the database's own; nothing is written.
-
-        Raises:
-            InputError: the address is wrong.
-            DestinationError: the destination cannot be reached or read, or its driver is missing.
-        """
+        """Return the views, functions and triggers of all datasets, without the database's own; nothing is written."""
         ...
 
 
@@ -185,22 +176,13 @@ class Loader(Destination, Protocol):
     """A destination module that takes rows."""
 
     def read_past_loads(self, url: str, schema_name: str) -> PastLoads:
-        """Return the ids of earlier loads; empty if the destination does not exist yet.
-
-        Raises:
-            InputError: the address is wrong.
-            DestinationError: the destination cannot be reached or read, or its driver is missing.
-        """
+        """Return the ids of earlier loads; empty if the destination does not exist yet."""
         ...
 
     def read_ledger(self, url: str, schema_name: str) -> Iterator[LedgerEntry]:
         """Yield the files of complete loads, in any order; nothing if the destination does not exist yet.
 
         The file ledger may have a million rows: memory does not grow with them.
-
-        Raises:
-            InputError: the address is wrong.
-            DestinationError: the destination cannot be reached or read, or its driver is missing.
         """
         ...
 
@@ -250,10 +232,6 @@ class Readable(Loader, Protocol):
             table: its name in the destination, and the columns to read; missing columns are null. Nothing is yielded
                 without such a table, or before the dataset exists.
             among: only rows with these values in a column of texts; None for all rows.
-
-        Raises:
-            InputError: the address is wrong.
-            DestinationError: the destination cannot be reached or read, or its driver is missing.
         """
         ...
 

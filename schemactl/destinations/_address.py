@@ -36,19 +36,6 @@ class FileAddress:
         return self.shown
 
 
-def file_address(url: str) -> FileAddress:
-    """Parse an address such as ``duckdb:///folder/file?dataset=NAME``.
-
-    As everywhere in Python, the path is relative after three slashes and absolute with a fourth.
-
-    Raises:
-        InputError: it is written another way, or there is no such file.
-    """
-    address = parse_file_address(url)
-    require_file(address)
-    return address
-
-
 def require_file(address: FileAddress) -> None:
     """Raise ``InputError`` if there is no such file."""
     if not address.path.is_file():
@@ -59,10 +46,9 @@ def require_file(address: FileAddress) -> None:
 
 
 def parse_file_address(url: str) -> FileAddress:
-    """Parse an address ``KIND:///PATH...`` of a file that need not exist yet.
+    """Parse an address ``KIND:///PATH...`` of a file that need not exist yet; raises ``InputError``.
 
-    Raises:
-        InputError: it has another form, the path is a folder, or a link leads out of its repository.
+    As everywhere in Python, the path is relative after three slashes and absolute with a fourth.
     """
     kind, _, remainder = url.partition(":")
     location, _, query = remainder.partition("?")
@@ -88,19 +74,15 @@ def check_folder(address: FileAddress) -> None:
 def dataset_of(query: str, kind: str) -> str | None:
     """Return NAME of ``dataset=NAME``, None for an empty query; raises ``InputError`` for other parameters."""
     pairs = parse_qsl(query, keep_blank_values=True)
-    others = [key for key, _ in pairs if key != "dataset"]
-    if others or (query and not pairs):
-        raise InputError(f"`{others[0] if others else query}` is not a parameter of `{kind}`", hint="`?dataset=NAME`")
+    unknown = next((key for key, _ in pairs if key != "dataset"), None if pairs else query or None)
+    if unknown is not None:
+        raise InputError(f"`{unknown}` is not a parameter of `{kind}`", hint="`?dataset=NAME`")
     check_dataset(pairs)
     return pairs[-1][1] if pairs else None
 
 
 def check_dataset(pairs: Iterable[tuple[str, str]]) -> None:
-    """Refuse ``?dataset=`` without a name: a variable that was not set in a script would choose another dataset.
-
-    Raises:
-        InputError: the name is empty.
-    """
+    """Refuse ``?dataset=`` without a name: a variable that was not set in a script would choose another dataset."""
     if any(key == "dataset" and not value.strip() for key, value in pairs):
         raise InputError("`?dataset=` does not name a dataset", hint="write `?dataset=NAME`, or remove the parameter")
 
@@ -148,8 +130,8 @@ def parse_server_address(url: str, engine: str) -> ServerAddress:
         "dbname": unquote(parts.path.removeprefix("/")) or None,
     }
     parameters = {**{key: value for key, value in connection.items() if value}, **options}
-    who = f"{parts.username}@" if parts.username else ""
-    return ServerAddress(parameters, dataset, f"{parts.scheme}://{who}{host}{parts.path}")
+    user_at = f"{parts.username}@" if parts.username else ""
+    return ServerAddress(parameters, dataset, f"{parts.scheme}://{user_at}{host}{parts.path}")
 
 
 def without_password(message: str, address: ServerAddress) -> str:
@@ -170,11 +152,7 @@ class FolderAddress:
 
 
 def folder_address(url: str) -> FolderAddress:
-    """Parse an address.
-
-    Raises:
-        InputError: it names no folder, or an object store, or a link leads it out of its repository.
-    """
+    """Parse an address; raises ``InputError``, also for object stores and for links that leave the repository."""
     kind, _, remainder = url.partition(":")
     location, _, query = remainder.partition("?")
     if not location.removeprefix("//"):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import json
 import zlib
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Context, Decimal
@@ -112,6 +112,18 @@ def find_columns(table: Table, names: Collection[str], origin: str) -> dict[str,
             f"`{table.name}` of `{origin}` has no column `{missing}`: it was not created by dlt or schemactl"
         )
     return {column: name for column, name in columns.items() if name is not None} if missing is None else None
+
+
+def stored_as(
+    table: Table, names: Collection[str], columns_of: Callable[[str], Collection[str]], origin: str
+) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield the tables of a dataset that store a table, each with the names of its columns there.
+
+    ``columns_of`` returns the columns of one of the dataset's tables, whose names are ``names``.
+    """
+    for name in find_names(names, table.name):
+        if (columns := find_columns(table, columns_of(name), origin)) is not None:
+            yield name, columns
 
 
 def rows_of(
@@ -275,7 +287,7 @@ def _unpacked(stored: str) -> str:
 
 def knows_schema(read: ReadRows, schema_name: str) -> bool:
     """Return whether a dataset was loaded with a schema of this name, or migrated to one."""
-    return _has_rows(read(_with_columns(version_table(), "schema_name"), schema_name=schema_name))
+    return any(True for _ in read(_with_columns(version_table(), "schema_name"), schema_name=schema_name))
 
 
 def is_loaded(read: ReadRows, schema_name: str, load_id: str) -> bool:
@@ -294,21 +306,15 @@ def ledger_entries(read: ReadRows, schema_name: str, load_id: str | None = None)
     load_times = _completed(read, **equal)
     for row in read(INPUTS, **equal) if load_times else ():
         if row["load_id"] in load_times:
-            yield LedgerEntry(row["load_id"], load_times[row["load_id"]], _input_of(row), bool(row["is_forgotten"]))
-
-
-def _input_of(row: Mapping[str, Any]) -> LoadedInput:
-    rows, rejects = (None if row[name] is None else int(row[name]) for name in ("row_count", "reject_count"))
-    return LoadedInput(row["path"], int(row["bytes"]), row["modified"], row["etag"], rows, rejects)
+            rows, rejects = (None if row[name] is None else int(row[name]) for name in ("row_count", "reject_count"))
+            file = LoadedInput(row["path"], int(row["bytes"]), row["modified"], row["etag"], rows, rejects)
+            yield LedgerEntry(row["load_id"], load_times[row["load_id"]], file, bool(row["is_forgotten"]))
 
 
 def check_inputs(read: ReadRows, package: LoadPackage) -> None:
-    """Refuse files that another load has loaded since they were compared with the ledger (``--new-only``).
+    """Raise ``ConcurrentLoadError`` for files that were loaded since they were compared with the ledger.
 
     The caller holds the lock of the dataset, so no further load comes between this check and the commit.
-
-    Raises:
-        ConcurrentLoadError: a file was loaded meanwhile.
     """
     if package.compared_loads is None or not package.inputs:
         return
@@ -318,10 +324,6 @@ def check_inputs(read: ReadRows, package: LoadPackage) -> None:
             if entry.file.path in paths and not entry.is_forgotten:
                 message = f"load `{load_id}` has loaded `{entry.file.path}` meanwhile; nothing was loaded"
                 raise ConcurrentLoadError(message, hint="run the command again")
-
-
-def _has_rows(rows: Iterable[Mapping[str, Any]]) -> bool:
-    return next(iter(rows), None) is not None
 
 
 def _completed(read: ReadRows, **equal: str) -> dict[str, datetime]:

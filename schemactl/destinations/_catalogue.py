@@ -64,7 +64,7 @@ def is_ours(table: Table) -> bool:
 
 
 def column_of(
-    name: str, kind: Properties, is_nullable: bool, hints: Properties | None = None, description: str | None = None
+    name: str, kind: Properties, is_nullable: bool, description: str | None = None, hints: Properties | None = None
 ) -> Column:
     """Return a column of a catalog; ``kind`` is its type."""
     null = {} if is_nullable else {"nullable": False}
@@ -83,11 +83,7 @@ def with_nullable(kind: Properties, column: Column) -> Properties:
 
 
 def choose_dataset(datasets: Collection[str], dataset: str | None, origin: str) -> str:
-    """Return the dataset to read: ``dataset``, else the only one; dlt's staging copies do not count.
-
-    Raises:
-        InputError: no dataset has tables, ``dataset`` is missing, or several datasets have tables.
-    """
+    """Return the dataset to read: ``dataset``, else the only one; dlt's staging copies do not count."""
     names = sorted(datasets)
     if dataset is not None:
         if dataset in datasets:
@@ -118,9 +114,6 @@ def choose_migrated(
         foreign: datasets that were loaded only with different schemas, and are never chosen.
         schema_name: the schema's.
         origin: the destination, for messages.
-
-    Raises:
-        InputError: several datasets fit.
     """
     if ours:
         return choose_dataset(ours, None, origin)
@@ -182,13 +175,12 @@ def catalogue_of(
         name: the schema's name if dlt keeps no schema; by default the dataset's.
     """
     rows, hints = list(columns), _hints(keys)
-    version_hashes: list[tuple[str, str]] = []
+    version_hashes: list[Any] = []
     names = {row[1] for row in rows if row[0] == VERSION_TABLE}
     if versions is not None and {"schema_name", "version_hash", "inserted_at"} <= names:
-        query = f"select schema_name, version_hash from {versions} order by inserted_at desc"
-        version_hashes = [(schema_name, version_hash) for schema_name, version_hash in session.query(query)]
+        version_hashes = session.query(f"select schema_name, version_hash from {versions} order by inserted_at desc")
     typed_columns = (
-        (table, column_of(column, kind, is_nullable, hints.get((table, column)), text))
+        (table, column_of(column, kind, is_nullable, text, hints.get((table, column))))
         for table, column, kind, is_nullable, text, _ in rows
     )
     texts = {row[0]: row[-1] for row in rows}

@@ -27,9 +27,6 @@ def check_sqlite_files(database: Path) -> None:
 
     SQLite removes the super-journal that a journal names once it has rolled the journal back, whatever file that is
     (https://www.sqlite.org/atomiccommit.html, "Multi-file Commit").
-
-    Raises:
-        DestinationError: a file next to it is a link, or its journal names a file elsewhere.
     """
     _refuse_links(database, _SQLITE)
     journal_name = _super_journal(Path(f"{database}-journal"))

@@ -25,7 +25,7 @@ def wrap_errors(
         raise translated from (error if keeps_cause else None)
 
 
-def conflict(task: str, reason: object, again: str) -> DestinationError:
-    """Return the error for a table that another program wrote to meanwhile; ``again`` is the way out."""
+def conflict(task: str, reason: object, hint: str) -> DestinationError:
+    """Return the error for a table that another program wrote to meanwhile."""
     message = f"cannot {task}: another program wrote to it at the same time: {reason}"
-    return DestinationError(message, hint=again)
+    return DestinationError(message, hint=hint)

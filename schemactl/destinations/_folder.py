@@ -58,11 +58,7 @@ def is_plain_name(name: object) -> bool:
 
 
 def read_text(folder: Path, path: Path) -> str | None:
-    """Return the text of a file in a destination's folder; None if it does not exist.
-
-    Raises:
-        DestinationError: it cannot be read, is a link, no regular file, not UTF-8, or longer than ``MAX_BYTES``.
-    """
+    """Return the text of a file in a destination's folder, up to ``MAX_BYTES``; None if it does not exist."""
     try:
         with _opened(folder, path) as stream:
             content = stream.read(MAX_BYTES + 1)
@@ -109,12 +105,7 @@ def _decode(content: bytes, path: Path) -> str:
 
 
 def remove_folder(folder: Path, path: Path) -> None:
-    """Remove a folder with its content, if it exists.
-
-    Raises:
-        OSError: something cannot be removed.
-        DestinationError: there is a link on the way to it; links in it are removed, not followed.
-    """
+    """Remove a folder with its content, if it exists; links in it are not followed. ``OSError`` if that fails."""
     refuse_links(folder, path)
     if path.exists():
         shutil.rmtree(path)

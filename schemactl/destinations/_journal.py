@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, is_dataclass
 from datetime import datetime
-from typing import Any, ClassVar, Final, TypeVar
+from types import UnionType
+from typing import Any, ClassVar, Final, TypeVar, get_args, get_origin, get_type_hints
 
 from schemactl.errors import DestinationError
 
@@ -109,8 +110,6 @@ class Pending:
 
 
 J = TypeVar("J", Versions, Moves, Pending)
-R = TypeVar("R", Versions, Moves, Pending, TableMove)
-V = TypeVar("V")
 
 
 def journal_text(journal: Versions | Moves | Pending) -> str:
@@ -130,26 +129,27 @@ def journal_error(name: str, reason: str) -> DestinationError:
 
 
 def read_journal(kind: type[J], text: str, name: str) -> J:
-    """Return a journal from its text; raises ``DestinationError``, with ``place``, for any other text."""
+    """Return a journal from its text; raises ``DestinationError``, with ``name``, for any other text."""
     try:
-        return _read(kind, json.loads(text))
+        journal: J = _record(kind, json.loads(text))
+        return journal
     except RecursionError as error:
         raise journal_error(name, "it is nested too deep") from error
     except ValueError as error:
         raise journal_error(name, str(error)) from error
 
 
-def _read(kind: type[R], document: Any) -> R:
+def _record(kind: type[Any], document: Any) -> Any:
     """Return a record of a JSON object; ``ValueError`` unless that has its fields, with values of their types."""
     if not isinstance(document, dict):
         raise ValueError("it is not an object")
-    types = {field.name: str(field.type) for field in fields(kind)}
-    if unknown := sorted(document.keys() - types.keys()):
+    types = get_type_hints(kind)
+    if unknown := sorted(document.keys() - {field.name for field in fields(kind)}):
         raise ValueError(f"it has an unknown field `{unknown[0]}`")
     values = {}
     for name, value in document.items():
         try:
-            values[name] = _READERS[types[name]](value)
+            values[name] = _value(types[name], value)
         except ValueError as error:
             raise ValueError(f"`{name}` {error}") from error
     try:
@@ -158,66 +158,26 @@ def _read(kind: type[R], document: Any) -> R:
         raise ValueError(f"a field is missing: {error}") from error
 
 
-def _text(value: Any) -> str:
-    if not isinstance(value, str) or not value or "\0" in value:
-        raise ValueError("is not text")
-    return value
-
-
-def _texts(value: Any) -> tuple[str, ...]:
-    return tuple(map(_text, _list(value)))
-
-
-def _list(value: Any) -> list[Any]:
-    if not isinstance(value, list):
-        raise ValueError("is not a list")
-    return value
-
-
-def _pair(value: Any) -> tuple[str, str]:
-    old_and_new = _texts(value)
-    if len(old_and_new) != 2:
-        raise ValueError("is not a list of pairs")
-    return old_and_new[0], old_and_new[1]
-
-
-def _bool(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise ValueError("is neither true nor false")
-    return value
-
-
-def _number(value: Any) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise ValueError("is not a number of a version")
-    return value
-
-
-def _row(value: Any) -> Mapping[str, Any]:
-    if not isinstance(value, dict) or any(isinstance(item, dict | list) for item in value.values()):
-        raise ValueError("has a row that is not an object of plain values")
-    return value
-
-
-def _optional(read: Callable[[Any], V]) -> Callable[[Any], V | None]:
-    return lambda value: None if value is None else read(value)
-
-
-def _versions(value: Any) -> Mapping[str, int | None]:
-    if not isinstance(value, dict):
-        raise ValueError("is not an object")
-    return {_text(name): _optional(_number)(version) for name, version in value.items()}
-
-
-_READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
-    "str": _text,
-    "str | None": _optional(_text),
-    "int": _number,
-    "bool": _bool,
-    "tuple[str, ...]": _texts,
-    "tuple[tuple[str, str], ...]": lambda value: tuple(map(_pair, _list(value))),
-    "tuple[TableMove, ...]": lambda value: tuple(_read(TableMove, step) for step in _list(value)),
-    "tuple[Mapping[str, Any], ...]": lambda value: tuple(map(_row, _list(value))),
-    "Mapping[str, int | None]": _versions,
-}
-"""Readers of a field's value, by the field's type; each raises ``ValueError``."""
+def _value(kind: Any, value: Any) -> Any:
+    """Return a JSON value in the type of a field; ``ValueError`` for a value of another type."""
+    kinds = get_args(kind)
+    match get_origin(kind):
+        case None if is_dataclass(kind) and isinstance(kind, type):
+            return _record(kind, value)
+        case None if kind is Any and not isinstance(value, dict | list):
+            return value
+        # JSON's true is an integer to `isinstance`. Neither a name nor a path is empty or holds NUL.
+        case None if type(value) is kind and (kind is not str or (value and "\0" not in value)):
+            if kind is int and value < 0:
+                raise ValueError("is below 0")
+            return value
+        case origin if origin is UnionType:  # with None
+            return None if value is None else _value(kinds[0], value)
+        case origin if origin is tuple and isinstance(value, list):
+            if kinds[-1] is not ... and len(value) != len(kinds):
+                raise ValueError(f"is not a list of {len(kinds)} values")
+            return tuple(_value(kinds[0], item) for item in value)  # the items are of one type
+        case origin if origin is Mapping and isinstance(value, dict):
+            return {_value(kinds[0], key): _value(kinds[1], item) for key, item in value.items()}
+        case _:
+            raise ValueError(f"is not of type {getattr(kind, '__name__', kind)}")

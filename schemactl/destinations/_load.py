@@ -10,11 +10,12 @@ Tables are written in chains: each root table with its nested tables, by the roo
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from schemactl.destinations._bookkeeping import check_inputs, is_loaded
@@ -93,18 +94,13 @@ class Chain:
         return self.disposition is Disposition.MERGE and not appends(self.root)
 
 
-def chains_of(schema: Schema) -> tuple[Chain, ...]:
-    """Return the chains of a schema, without rows; roots that are skipped are left out."""
-    return _chains(schema, {})
-
-
 def chains_of_load(package: LoadPackage) -> tuple[Chain, ...]:
     """Return the chains that a load writes to: chains with rows, chains that it empties, and the chain of its rejects.
 
     A resource is replaced with all of its tables, with or without new rows.
     """
     staged = {staged_table.table.name: staged_table for staged_table in package.tables}
-    chains = _chains(package.schema, staged)
+    chains = chains_of(package.schema, staged)
     filled = [chain for chain in chains if chain.staged]
     replaced = {_resource(chain.root) for chain in filled if chain.is_replaced}
     emptied = [
@@ -114,26 +110,25 @@ def chains_of_load(package: LoadPackage) -> tuple[Chain, ...]:
     return (*filled, *emptied, *([Chain(rejects.table, (), {rejects.table.name: rejects})] if rejects else []))
 
 
-def _chains(schema: Schema, staged: dict[str, StagedTable]) -> tuple[Chain, ...]:
+def chains_of(schema: Schema, staged: Mapping[str, StagedTable] = MappingProxyType({})) -> tuple[Chain, ...]:
+    """Return the chains of a schema with the rows of a load; roots that are skipped are left out."""
     complete_tables = {name: table for name, table in schema.tables.items() if not table.is_new}
     tables = {**complete_tables, **{name: staged_table.table for name, staged_table in staged.items()}}
     roots = {_root_of(table, tables).name for table in tables.values()}
     children: dict[str | None, list[Table]] = {}
     for table in tables.values():
         children.setdefault(table.parent, []).append(table)
-    chains = (_chain(tables[name], children, staged) for name in tables if name in roots)
+    chains = []
+    for root in (table for name, table in tables.items() if name in roots):
+        members = {root.name: root}
+        level = [root]
+        while level:  # parents before children, whatever the order of the schema
+            below = (table for parent in level for table in children.get(parent.name, ()))
+            level = [table for table in below if table.name not in members]
+            members |= {table.name: table for table in level}
+        _, *nested = members.values()
+        chains.append(Chain(root, tuple(nested), {name: staged[name] for name in members if name in staged}))
     return tuple(chain for chain in chains if chain.disposition is not Disposition.SKIP)
-
-
-def _chain(root: Table, children: dict[str | None, list[Table]], staged: dict[str, StagedTable]) -> Chain:
-    members = {root.name: root}
-    level = [root]
-    while level:  # parents before children, whatever the order of the schema
-        below = (table for parent in level for table in children.get(parent.name, ()))
-        level = [table for table in below if table.name not in members]
-        members |= {table.name: table for table in level}
-    _, *nested = members.values()
-    return Chain(root, tuple(nested), {name: staged[name] for name in members if name in staged})
 
 
 def _root_of(table: Table, tables: dict[str, Table]) -> Table:
@@ -213,11 +208,7 @@ class Load(ABC, Generic[Staged]):
         """Commit the parts in the order of ``staged``, and record last that the load is complete."""
 
     def restore(self, error: BaseException) -> None:
-        """Undo the writes of a load that failed with an error; past its commit point, leave it for the next load.
-
-        Raises:
-            DestinationError: that fails as well; both reasons are reported.
-        """
+        """Undo the writes of a load that failed with an error; past its commit point, leave it for the next load."""
 
     def clean_up(self) -> None:
         """Remove temporary data after a load."""
@@ -226,10 +217,8 @@ class Load(ABC, Generic[Staged]):
 def carry_out(load: Load[Staged]) -> None:
     """Carry out a load, all or nothing; skip it if it exists.
 
-    Raises:
-        ConcurrentLoadError: another load has loaded files of this load meanwhile.
-        DestinationError: it failed, and the destination is as it was before, except for added columns; or it was past
-            its commit point, and the next load finishes it.
+    If it fails, the destination is as it was before, except for added columns; or the load was past its commit point,
+    and the next load finishes it. It raises as ``Loader.load``.
     """
     chains = chains_of_load(load.package)
     check_merges(chains)
@@ -242,25 +231,28 @@ def carry_out(load: Load[Staged]) -> None:
         if load.package.rejects_edit is not None:
             load.package = load.package.with_edited_rejects(load.stored.table_rows)
             chains = chains_of_load(load.package)
-        _check_rows(chains)
+        for chain in chains:
+            for staged in chain.staged.values():
+                check_count(staged.table, sum(map(rows_in, staged.files)), staged.rows)
+            if chain.is_merged and chain.staged and chain.root.name not in chain.staged:
+                # Without root rows, the nested rows belong to no row.
+                raise DestinationError(f"table `{chain.root.name}` is merged, but the load has no rows for it")
         load.check(chains)
         load.prepare(chains)
+        total = sum(staged_table.rows for staged_table in load.package.tables) or 1
+        staged_parts: list[Staged] = []
+        staged_rows = 0
         try:
-            load.commit([*_stage(load, chains)][::-1])  # nested rows come before their parents
+            for chain in chains:
+                staged_parts += load.stage(chain)
+                staged_rows += sum(staged_table.rows for staged_table in chain.staged.values())
+                load.done = min(staged_rows / total, 1.0)
+            load.progress("completing the load", None)
+            load.commit(staged_parts[::-1])  # nested rows come before their parents
         except BaseException as error:
             load.restore(error)
             raise
         load.clean_up()
-
-
-def _stage(load: Load[Staged], chains: Iterable[Chain]) -> Iterator[Staged]:
-    total = sum(staged_table.rows for staged_table in load.package.tables) or 1
-    staged_rows = 0
-    for chain in chains:
-        yield from load.stage(chain)
-        staged_rows += sum(staged_table.rows for staged_table in chain.staged.values())
-        load.done = min(staged_rows / total, 1.0)
-    load.progress("completing the load", None)
 
 
 def chains_to_check(schema: Schema) -> tuple[Chain, ...]:
@@ -275,7 +267,7 @@ def check_renames(
     chains: Iterable[Chain],
     columns_of: Callable[[str], Collection[str] | None],
     names: NameLimits,
-    shown: str,
+    origin: str,
 ) -> None:
     """Raise ``DestinationError`` if a table or column still has the former name that ``x-renamed-from`` declares.
 
@@ -286,11 +278,11 @@ def check_renames(
         chains: to be loaded; replaced chains have no old values.
         columns_of: returns the names of a table's columns, None for a missing table.
         names: how the destination compares names.
-        shown: the destination, for messages.
+        origin: the destination, for messages.
     """
     fold = names.fold
     own_tables = set(map(fold, schema.tables))
-    problems: list[Problem] = []
+    renames: list[tuple[str, str]] = []
     for table in (table for chain in chains if not chain.is_replaced for table in chain.tables):
         former_names = {column.name: tuple(origins(column.properties)) for column in complete(table)}
         old_tables = [name for name in origins(table.properties) if fold(name) not in own_tables]
@@ -298,24 +290,21 @@ def check_renames(
             continue
         columns = columns_of(table.name)
         if columns is None:
-            problems += [_rename(table.name, old) for old in old_tables if columns_of(old) is not None]
+            renames += [(old, table.name) for old in old_tables if columns_of(old) is not None]
             continue
         schema_columns, stored_columns = set(map(fold, former_names)), set(map(fold, columns))
         for name, olds in former_names.items():
             if fold(name) not in stored_columns:
                 stored_olds = (old for old in olds if fold(old) in stored_columns and fold(old) not in schema_columns)
-                problems += [_rename(f"{table.name}.{name}", f"{table.name}.{old}") for old in stored_olds]
-    if problems:
-        message = f"`{shown}` still has old names of tables or columns; a load would separate old and new values"
+                renames += [(f"{table.name}.{old}", f"{table.name}.{name}") for old in stored_olds]
+    if renames:
+        message = f"`{origin}` still has old names of tables or columns; a load would separate old and new values"
         hint = (
             f"`schemactl sync {schema.name}` and `schemactl migrate apply {schema.name} --to DEST` rename them; "
             "if a name is new, set `x-renamed-from: []`"
         )
-        raise DestinationError(message, problems=tuple(problems), hint=hint)
-
-
-def _rename(new: str, old: str) -> Problem:
-    return Problem(f"`{old}` must be renamed to `{new}`")
+        problems = tuple(Problem(f"`{old}` must be renamed to `{new}`") for old, new in renames)
+        raise DestinationError(message, problems=problems, hint=hint)
 
 
 def missing_value(column: str, table: str) -> DestinationError:
@@ -326,23 +315,17 @@ def missing_value(column: str, table: str) -> DestinationError:
 
 def check_nulls(chains: Iterable[Chain]) -> None:
     """Raise ``DestinationError`` if rows lack a required value, for destinations that cannot forbid nulls."""
-    for table in (staged_table for chain in chains for staged_table in chain.staged.values()):
-        _check_nulls(table)
-
-
-def _check_nulls(staged: StagedTable) -> None:
     import pyarrow.parquet
 
-    # When a row began to hold is known once it is merged.
-    made_later = (first(staged.table, hint) for hint in ("x-valid-from", "x-valid-to"))
-    required = {column_name.name for column_name in complete(staged.table) if not column_name.nullable}.difference(
-        made_later
-    )
-    for path in staged.files:
-        with pyarrow.parquet.ParquetFile(path) as file:
-            name = next((column_name for column_name in sorted(required) if _has_nulls(file, column_name)), None)
-        if name is not None:
-            raise missing_value(name, staged.table.name)
+    for staged in (staged_table for chain in chains for staged_table in chain.staged.values()):
+        required = {column.name for column in complete(staged.table) if not column.nullable}
+        # When a row began to hold is known once it is merged.
+        required -= {first(staged.table, hint) for hint in ("x-valid-from", "x-valid-to")}
+        for path in staged.files:
+            with pyarrow.parquet.ParquetFile(path) as file:
+                name = next((name for name in sorted(required) if _has_nulls(file, name)), None)
+            if name is not None:
+                raise missing_value(name, staged.table.name)
 
 
 def _has_nulls(file: pyarrow.parquet.ParquetFile, name: str) -> bool:
@@ -359,16 +342,6 @@ def _has_nulls(file: pyarrow.parquet.ParquetFile, name: str) -> bool:
         if count:
             return True
     return False
-
-
-def _check_rows(chains: Iterable[Chain]) -> None:
-    """Find out whether the files of a package hold as many rows as the package claims."""
-    for chain in chains:
-        for staged in chain.staged.values():
-            check_count(staged.table, sum(map(rows_in, staged.files)), staged.rows)
-        if chain.is_merged and chain.staged and chain.root.name not in chain.staged:
-            # Without root rows, the nested rows belong to no row.
-            raise DestinationError(f"table `{chain.root.name}` is merged, but the load has no rows for it")
 
 
 def check_count(table: Table, count: int, expected: int) -> None:

@@ -26,10 +26,6 @@ _RANK: Final = quote("_schemactl_rank")
 _NEVER: Final = "1 = 0"
 
 
-def _moment_type(column: Column) -> str:
-    return "TIMESTAMP" if column.is_naive else "TIMESTAMPTZ"
-
-
 @dataclass(frozen=True, slots=True)
 class Relations:
     """The rows of a chain of tables, as SQL.
@@ -49,7 +45,7 @@ class Relations:
     new: Mapping[str, str]
     columns: Mapping[str, Sequence[str]]
     tie: str
-    column_type: Callable[[Column], str] = _moment_type
+    column_type: Callable[[Column], str] = lambda column: "TIMESTAMP" if column.is_naive else "TIMESTAMPTZ"
     superseded: str | None = None
     moment: Callable[[datetime], str] | None = None
     equality: Mapping[str, str] = field(default_factory=dict)
@@ -98,9 +94,6 @@ def plan_merge(
 
     The relations are queries by names, which start with ``prefix``, in the order in which they are made. Effects are
     of the root first; their conditions are about the rows as they were before the first of them.
-
-    Raises:
-        DestinationError: nothing in a nested table leads to its root.
     """
     root = chain.root
     nested = [table for table in chain.nested if table.name in relations.old]
@@ -112,21 +105,16 @@ def plan_merge(
             is_new = f"NOT EXISTS (SELECT 1 FROM {relations.old[table.name]} o WHERE {_same(keyed, relations)})"
             effects.append(_effect(table, relations, None, _first(table, keyed, relations.tie, relations, is_new)))
         return {}, effects
-    links = {table.name: _link(table, chain.root, relations) for table in nested}
+    links = {table.name: _link(table, root, relations) for table in nested}
     above = {parent for _, parent in links.values()}
     numbers = {table.name: number for number, table in enumerate((root, *nested))}
     keys: dict[str, str] = {}
     for table in (root, *nested):
-        come = _wanted(root, merge, relations)
+        come = _come(root, merge, relations)
         if table is not root:
             link, parent = links[table.name]
-            come = _first(
-                table,
-                (row_key(table),),
-                relations.tie,
-                relations,
-                _is_among(f"n.{quote(link)}", f"{prefix}_come_{numbers[parent]}"),
-            )
+            is_among = _is_among(f"n.{quote(link)}", f"{prefix}_come_{numbers[parent]}")
+            come = _first(table, (row_key(table),), relations.tie, relations, is_among)
             gone = (link, f"{prefix}_gone_{numbers[parent]}")
             effects.append(replace(_effect(table, relations, _is_among(f"o.{quote(link)}", gone[1]), come), gone=gone))
         number = numbers[table.name]
@@ -154,7 +142,7 @@ def _root_effect(root: Table, merge: Merge, relations: Relations) -> Effect:
             conditions = [
                 f"EXISTS (SELECT 1 FROM {source} n WHERE {_same(key, relations)})" for key in keys for source in sources
             ]
-            return _effect(root, relations, " OR ".join(conditions) or None, _wanted(root, merge, relations))
+            return _effect(root, relations, " OR ".join(conditions) or None, _come(root, merge, relations))
         case Strategy.UPSERT:
             match, deleted = _same(merge.primary_key, relations), _is_deleted(merge)
             ranked = _ranked(root, merge, relations)
@@ -164,7 +152,7 @@ def _root_effect(root: Table, merge: Merge, relations: Relations) -> Effect:
             return replace(effect, upsert=Upsert(ranked, match, deleted))
         case Strategy.INSERT_ONLY:
             is_new = f"NOT EXISTS (SELECT 1 FROM {old} o WHERE {_same(merge.primary_key, relations)})"
-            return _effect(root, relations, None, _wanted(root, merge, relations), is_new)
+            return _effect(root, relations, None, _come(root, merge, relations), is_new)
         case Strategy.SCD2:
             return _history(root, merge, relations)
 
@@ -214,7 +202,7 @@ def _link(table: Table, root: Table, relations: Relations) -> tuple[str, str]:
     return parent_key, table.parent
 
 
-def _wanted(root: Table, merge: Merge, relations: Relations) -> str:
+def _come(root: Table, merge: Merge, relations: Relations) -> str:
     """Return one new root row for each primary key, without rows that ask to be deleted."""
     ranked, deleted = _ranked(root, merge, relations), _is_deleted(merge)
     return f"(SELECT n.* FROM {ranked} n WHERE ({deleted}) IS NOT TRUE)" if deleted else ranked
@@ -263,6 +251,5 @@ def _same(names: Sequence[str], relations: Relations) -> str:
 def _moment(moment: datetime, column: Column, relations: Relations) -> str:
     if relations.moment is not None:
         return relations.moment(moment)
-    is_naive = column.is_naive
-    text = (moment.replace(tzinfo=None) if is_naive else moment).isoformat(sep=" ")
+    text = (moment.replace(tzinfo=None) if column.is_naive else moment).isoformat(sep=" ")
     return f"CAST('{text}' AS {relations.column_type(column)})"

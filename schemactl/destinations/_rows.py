@@ -35,7 +35,11 @@ def batches(staged: StagedTable) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a staged table, with columns in its order; structs, lists and maps are JSON texts."""
     for path in staged.files:
         with parquet.ParquetFile(path, coerce_int96_timestamp_unit="us") as file:
-            for batch in file.iter_batches(batch_size=_batch_rows(file.metadata)):
+            groups = [file.metadata.row_group(number) for number in range(file.metadata.num_row_groups)]
+            # The footer has the sizes before compression: a batch is of some megabytes.
+            widest = max((group.total_byte_size / group.num_rows for group in groups if group.num_rows), default=1.0)
+            batch_rows = max(1, min(_MOST_ROWS, int(_BATCH_BYTES / max(widest, 1.0))))
+            for batch in file.iter_batches(batch_size=batch_rows):
                 chosen = batch.select(list(staged.table.columns))
                 columns = list(chosen.columns)
                 for index, name in enumerate(chosen.schema.names):
@@ -46,13 +50,6 @@ def batches(staged: StagedTable) -> Iterator[pa.RecordBatch]:
                         raise DestinationError(message)
                     columns[index] = json_texts(columns[index], structure)
                 yield pa.RecordBatch.from_arrays(columns, names=chosen.schema.names)
-
-
-def _batch_rows(metadata: Any) -> int:
-    """Return how many rows make a batch of some megabytes; a file's footer has the sizes before compression."""
-    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
-    widest = max((group.total_byte_size / group.num_rows for group in groups if group.num_rows), default=1.0)
-    return max(1, min(_MOST_ROWS, int(_BATCH_BYTES / max(widest, 1.0))))
 
 
 def stored_rows(
@@ -80,8 +77,8 @@ def _stored(values: pa.Array, column: Column, decimal: Callable[[Decimal], Any] 
             return [None if value is None else decimal(value) for value in values.to_pylist()]
         case DataType.JSON:
             return [None if value is None else json.dumps(json.loads(value)) for value in values.to_pylist()]
-    listed: list[Any] = values.to_pylist()
-    return listed
+    stored_values: list[Any] = values.to_pylist()
+    return stored_values
 
 
 def json_texts(values: pa.Array, of: NestedType) -> pa.Array:
@@ -122,10 +119,9 @@ def _lists(values: pa.Array, texts: pa.Array) -> pa.Array:
 
 def _joined(values: pa.Array, pieces: Sequence[pa.Array | str]) -> pa.Array:
     """Return the joined parts of a text, null if the value is null."""
-    whole = [pa.scalar(piece, pa.large_string()) if isinstance(piece, str) else piece for piece in pieces]
-    nothing = pa.scalar("", pa.large_string())
-    texts = pc.binary_join_element_wise(*whole, nothing)
-    return pc.if_else(values.is_valid(), texts, pa.scalar(None, pa.large_string()))
+    texts = [pa.scalar(piece, pa.large_string()) if isinstance(piece, str) else piece for piece in pieces]
+    joined = pc.binary_join_element_wise(*texts, pa.scalar("", pa.large_string()))
+    return pc.if_else(values.is_valid(), joined, pa.scalar(None, pa.large_string()))
 
 
 def _or_null(texts: pa.Array) -> pa.Array:

@@ -202,10 +202,7 @@ class Session(ABC):
         """Wait until no other load writes to this dataset."""
 
     def grown_type(self, column: Column, stored_type: str) -> str | Clash | None:  # noqa: ARG002 - structs are JSON texts
-        """Return the type that a column of structs or lists gets if a load has more fields; None if it stays.
-
-        ``there`` is its type now, as ``relations`` has it.
-        """
+        """Return the type that a column of structs or lists gets if a load has more fields; None if it stays."""
         return None
 
     def update_from(self, target: str, columns: Sequence[str], source: str, match: str) -> str:

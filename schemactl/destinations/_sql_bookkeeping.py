@@ -12,6 +12,7 @@ from schemactl.destinations._bookkeeping import (
     knows_schema,
     rows_of,
     rows_of_load,
+    stored_as,
 )
 from schemactl.destinations._catalogue import choose_migrated, without_staging
 from schemactl.destinations._session import Session, create_table
@@ -81,10 +82,8 @@ class Bookkeeping:
 
     def _find(self, table: Table) -> Iterator[tuple[str, Mapping[str, str]]]:
         """Yield the tables that a table is in the dataset, with the names of its columns there."""
-        for name in self._existing(table):
-            columns = find_columns(table, self.columns[name], self.dataset)
-            if columns is not None:
-                yield qualify(self.dataset, name), columns
+        stored_tables = stored_as(table, self._existing(table), self.columns.__getitem__, self.dataset)
+        return ((qualify(self.dataset, name), columns) for name, columns in stored_tables)
 
     def _existing(self, table: Table) -> list[str]:
         """Return the names that a table has in the dataset."""

@@ -5,11 +5,11 @@ First the tables are made to match the schema: missing tables and columns are cr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import count
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from schemactl.destinations import MigrationSession
 from schemactl.destinations._bookkeeping import bookkeeping_of
@@ -26,18 +26,22 @@ from schemactl.destinations._merge import KEY, Effect, Relations, Upsert, plan_m
 from schemactl.destinations._session import Relation, Session, create_table, ddl_of, define_column, moment_text
 from schemactl.destinations._sql_bookkeeping import Bookkeeping, find_dataset, write_bookkeeping
 from schemactl.destinations._structure import Clash, cut
-from schemactl.destinations._table_rows import session_rows
+from schemactl.destinations._table_rows import batches_of
 from schemactl.destinations._types import is_short_float
 from schemactl.errors import DestinationError, InputError, Problem, backquoted
 from schemactl.normalization.package import Among, LoadPackage, StagedTable
 from schemactl.progress import Progress
 from schemactl.schema.dispositions import Merge, complete, merge_of, row_key
-from schemactl.schema.quoting import qualify, quote
+from schemactl.schema.quoting import literal, qualify, quote
 from schemactl.schema.structure import NameLimits, description_of
 from schemactl.schema.types import Column, DataType, Schema, Table
 
 if TYPE_CHECKING:
     import pyarrow
+
+
+_MOST_KEYS: Final = 1_000
+"""Values in one condition of SQL."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +74,36 @@ class SqlDataset:
             yield from Bookkeeping(self.session, self.name).read_rows(table, **equal)
 
     def table_rows(self, table: Table, among: Among | None = None) -> Iterator[pyarrow.RecordBatch]:
-        """Yield the rows of a table; see ``Readable.read_table``."""
-        return session_rows(self.session, self.name, table, among)
-
-
-def dataset_to_read(session: Session, dataset: str | None, schema_name: str) -> SqlDataset:
-    """Return the dataset that a load would go into; raises as ``choose_target``."""
-    return SqlDataset(session, choose_target(session, dataset, schema_name))
+        """Yield the rows of a table; columns that it lacks are null. See ``Readable.read_table``."""
+        session, fold = self.session, self.session.names.fold
+        with session.wrap_errors(f"read table `{table.name}`"):
+            relation = session.relations(self.name, fold(table.name)).get(fold(table.name))
+            if relation is None or not relation.is_table:
+                return
+            stored_names = {fold(name): name for name in relation.columns}
+            selected = []
+            for column in table.columns.values():
+                name = stored_names.get(fold(column.name))
+                match column.data_type:
+                    case _ if name is None:
+                        selected.append("NULL")
+                    case DataType.TIMESTAMP:  # as a number: DuckDB needs pytz for timestamps with a time zone
+                        selected.append(session.moment_of(quote(name)))
+                    case DataType.DOUBLE if session.has_short_floats and is_short_float(relation.columns[name]):
+                        selected.append(f"{quote(name)} * 1e0")  # drivers read fewer digits than the float has
+                    case DataType.JSON:
+                        selected.append(session.text_of(quote(name)))
+                    case _:
+                        selected.append(quote(name))
+            query = f"SELECT {', '.join(selected)} FROM {qualify(self.name, relation.name)}"
+            if among is None:
+                yield from batches_of(table, session.query(query))
+                return
+            values = sorted(among.values)
+            key = stored_names.get(fold(among.column))
+            for start in range(0, len(values) if key is not None else 0, _MOST_KEYS):
+                key_list = ", ".join(map(literal, values[start : start + _MOST_KEYS]))
+                yield from batches_of(table, session.query(f"{query} WHERE {quote(str(key))} IN ({key_list})"))
 
 
 def check_schema(session: Session, dataset: str | None, schema: Schema) -> None:
@@ -91,13 +118,14 @@ def check_schema(session: Session, dataset: str | None, schema: Schema) -> None:
     _check_renames(session, schema, chains, relations)
     # The trial does not empty replaced tables, which would take as long as the load.
     replaced = [table for chain in chains if chain.is_replaced for table in chain.tables]
-    others = [table for chain in chains if not chain.is_replaced for table in chain.tables]
-    others += bookkeeping_of(schema)
+    filled = [table for chain in chains if not chain.is_replaced for table in chain.tables]
+    filled += bookkeeping_of(schema)
+    # A trial outside of a transaction would stay.
+    for table in replaced if session.has_transactional_ddl else (*replaced, *filled):
+        if (relation := relations.get(session.names.fold(table.name))) is not None:
+            _check_table(session, qualify(target, relation.name), table, relation, [])
     if session.has_transactional_ddl:
-        check_relations(session, target, replaced, relations)
-        make_ready(session, target, others, relations)
-    else:  # a trial outside of a transaction would stay
-        check_relations(session, target, [*replaced, *others], relations)
+        make_ready(session, target, filled, relations)
 
 
 def load_package(
@@ -107,12 +135,7 @@ def load_package(
     progress: Progress,
     open_migration: OpenMigration | None = None,
 ) -> None:
-    """Run a load, and commit the transaction; skip a load that exists.
-
-    Raises:
-        InputError: several datasets fit.
-        DestinationError: it is refused; the transaction is not committed.
-    """
+    """Run a load, and commit the transaction; skip a load that exists."""
     target = choose_target(session, dataset, package.schema.name)
     carry_out(SqlLoad(package, progress, session, target, open_migration=open_migration))
 
@@ -137,11 +160,10 @@ class SqlLoad(Load[None]):
     def origin(self) -> str:
         return self.dataset
 
-    @contextmanager
-    def lock(self) -> Iterator[None]:
+    def lock(self) -> AbstractContextManager[None]:
         with self.session.wrap_errors(f"lock dataset `{self.dataset}`"):
-            self.session.lock(self.dataset)  # until the transaction ends
-        yield
+            self.session.lock(self.dataset)
+        return nullcontext()  # the lock ends with the transaction
 
     @property
     def stored(self) -> SqlDataset:
@@ -190,11 +212,12 @@ class SqlLoad(Load[None]):
         for table in tables:
             relation = relations.get(fold(table.name))
             types = {} if relation is None else {fold(name): kind for name, kind in relation.columns.items()}
-            for column in complete(table):
-                stored_type = types.get(fold(column.name))
-                is_other = stored_type is not None and stored_type != self.session.column_type(column)
-                if is_other and (table.name, column.name) in may_widen:
-                    narrow.append((table.name, column.name))
+            narrow += [
+                (table.name, column.name)
+                for column in complete(table)
+                if (table.name, column.name) in may_widen
+                and types.get(fold(column.name)) not in (None, self.session.column_type(column))
+            ]
         return tuple(narrow)
 
     def _empty(self, names: Sequence[str]) -> None:
@@ -203,14 +226,25 @@ class SqlLoad(Load[None]):
             with self.session.wrap_errors(f"empty table `{name}`"):
                 self.session.execute(f"DELETE FROM {qualify(self.dataset, name)}")
 
-    def stage(self, chain: Chain) -> Iterator[None]:
+    def stage(self, chain: Chain) -> Sequence[None]:
         """Insert or merge the rows; the open transaction hides them."""
+        session = self.session
         if chain.is_merged:
             self._merge(chain)
-        else:
-            for staged in chain.staged.values():
-                self._append(staged)
-        yield from ()
+            return ()
+        for staged in chain.staged.values():
+            self.report(staged.table.name)
+            target = self.targets[staged.table.name]
+            check_short_floats(staged, target)
+            fitted = self._make_temporary(staged) if target.unlike else None
+            columns = ", ".join(map(quote, staged.table.columns))
+            with session.wrap_errors(f"load table `{staged.table.name}`"):
+                if fitted is None:
+                    row_count = session.append(target.name, staged)
+                else:
+                    row_count = session.execute(f"INSERT INTO {target.name} ({columns}) SELECT {columns} FROM {fitted}")
+            check_count(staged.table, row_count, staged.rows)
+        return ()
 
     def commit(self, staged: Sequence[None]) -> None:
         assert not staged
@@ -218,20 +252,6 @@ class SqlLoad(Load[None]):
             write_bookkeeping(self.session, self.dataset, self.package)
         with self.session.wrap_errors("complete the load"):
             self.session.execute("COMMIT")
-
-    def _append(self, staged: StagedTable) -> None:
-        session, table = self.session, staged.table
-        self.report(table.name)
-        target = self.targets[table.name]
-        check_short_floats(staged, target)
-        fitted = self._make_temporary(staged) if target.unlike else None
-        columns = ", ".join(quote(name) for name in table.columns)
-        with session.wrap_errors(f"load table `{table.name}`"):
-            if fitted is not None:
-                put = session.execute(f"INSERT INTO {target.name} ({columns}) SELECT {columns} FROM {fitted}")
-            else:
-                put = session.append(target.name, staged)
-        check_count(table, put, staged.rows)
 
     def _merge(self, chain: Chain) -> None:
         stages: dict[str, str] = {}
@@ -242,6 +262,8 @@ class SqlLoad(Load[None]):
         prefix = f"_schemactl_{next(self.numbers)}"
         targets = {table.name: self.targets[table.name].name for table in chain.tables if table.name in self.targets}
         merge = merge_of(chain.root, self.package.inserted_at)
+        types = self.targets[chain.root.name].types
+        root_keys = {*merge.primary_key, *merge.merge_key, *filter(None, [merge.row_version])}
         relations = Relations(
             old=targets,
             new=stages,
@@ -250,7 +272,7 @@ class SqlLoad(Load[None]):
             column_type=self.session.column_type,
             moment=(lambda value: f"'{moment_text(value)}'") if self.session.takes_moments_as_texts else None,
             superseded=self._make_temporary(superseded, is_counted=False) if superseded is not None else None,
-            equality=self._equality(chain.root.name, merge),
+            equality={name: self.session.equality(types[name]) for name in sorted(root_keys & types.keys())},
         )
         keys, effects = plan_merge(chain, merge, relations, prefix)
         self.progress(f"merging table `{chain.root.name}`", None)
@@ -258,12 +280,6 @@ class SqlLoad(Load[None]):
         for statement in (*temporary_tables, *_statements(self.session, effects, merge, targets, prefix)):
             with self.session.wrap_errors(f"merge table `{chain.root.name}`"):
                 self.session.execute(statement)
-
-    def _equality(self, root: str, merge: Merge) -> dict[str, str]:
-        """Return the operators that compare the keys of a root table, by column."""
-        types = self.targets[root].types
-        keys = {*merge.primary_key, *merge.merge_key, *filter(None, [merge.row_version])}
-        return {name: self.session.equality(types[name]) for name in sorted(keys & types.keys())}
 
     def _make_temporary(self, staged: StagedTable, *, is_counted: bool = True) -> str:
         """Copy the rows of a package's table into a temporary table, in the types of their target; return its name."""
@@ -276,16 +292,10 @@ class SqlLoad(Load[None]):
         return quote(fit(session, staged.table, self.targets[staged.table.name], stage))
 
 
-def check_new_database(schema: Schema, names: NameLimits, shown: str) -> None:
-    """Raise ``DestinationError`` if a schema cannot be loaded into a database file that does not exist yet.
-
-    Args:
-        schema: the schema to load.
-        names: the names that the database allows.
-        shown: the destination, for messages.
-    """
+def check_new_database(schema: Schema, names: NameLimits, origin: str) -> None:
+    """Raise ``DestinationError`` if a schema cannot be loaded into a database file that does not exist yet."""
     chains_to_check(schema)
-    _check_names(schema, names, shown)
+    _check_names(schema, names, origin)
 
 
 def _check_support(session: Session, schema: Schema, chains: Sequence[Chain]) -> None:
@@ -300,11 +310,8 @@ def _check_support(session: Session, schema: Schema, chains: Sequence[Chain]) ->
 def _check_renames(
     session: Session, schema: Schema, chains: Sequence[Chain], relations: Mapping[str, Relation]
 ) -> None:
-    def columns_of(table: str) -> Collection[str] | None:
-        relation = relations.get(session.names.fold(table))
-        return relation.columns if relation is not None else None
-
-    check_renames(schema, chains, columns_of, session.names, session.shown)
+    columns, fold = {name: relation.columns for name, relation in relations.items()}, session.names.fold
+    check_renames(schema, chains, lambda table: columns.get(fold(table)), session.names, session.shown)
 
 
 def _statements(
@@ -341,8 +348,8 @@ def _statements(
 def _upsert(session: Session, target: str, names: Sequence[str], key: str, upsert: Upsert, new: str) -> Iterator[str]:
     """Yield the statements of MERGE INTO; ``new`` names a relation of the keys of rows that are added."""
     source, match, columns = upsert.source, upsert.match, ", ".join(names)
-    is_there = f"SELECT 1 FROM {target} o WHERE {match}"
-    added = f"SELECT n.{quote(key)} AS {quote(KEY)} FROM {source} n WHERE NOT EXISTS ({is_there})"
+    matching = f"SELECT 1 FROM {target} o WHERE {match}"
+    added = f"SELECT n.{quote(key)} AS {quote(KEY)} FROM {source} n WHERE NOT EXISTS ({matching})"
     yield f"CREATE TEMPORARY TABLE {quote(new)} AS {added}"
     if upsert.is_deleted:
         condition = f"{match} AND {upsert.is_deleted}"
@@ -356,8 +363,7 @@ def _upsert(session: Session, target: str, names: Sequence[str], key: str, upser
 def choose_target(session: Session, dataset: str | None, schema_name: str) -> str:
     """Return the dataset to load into: ``dataset``, else the one loaded before, else a new one named after the schema.
 
-    Raises:
-        InputError: several datasets have been loaded with this schema.
+    Raises ``InputError`` if several datasets have been loaded with this schema.
     """
     with session.wrap_errors("read"):
         datasets = sorted(find_dataset(session, dataset, schema_name))
@@ -393,11 +399,7 @@ def read_relations(session: Session, dataset: str) -> Mapping[str, Relation]:
 def make_ready(
     session: Session, dataset: str, tables: Iterable[Table], relations: Mapping[str, Relation]
 ) -> dict[str, ReadyTable]:
-    """Create the missing dataset, tables and columns; return the tables by name.
-
-    Raises:
-        DestinationError: something that exists blocks this, or the database refuses to create it.
-    """
+    """Create the missing dataset, tables and columns; return the tables by name."""
     datasets = {session.names.fold(name) for name in session.datasets()}
     if session.names.fold(dataset) not in datasets:
         with session.wrap_errors(f"create dataset `{dataset}`"):
@@ -408,25 +410,17 @@ def make_ready(
     }
 
 
-def check_relations(session: Session, dataset: str, tables: Iterable[Table], relations: Mapping[str, Relation]) -> None:
-    """Raise ``DestinationError`` if rows cannot be put into existing tables after these are emptied."""
-    for table in tables:
-        relation = relations.get(session.names.fold(table.name))
-        if relation is not None:
-            _check_table(session, qualify(dataset, relation.name), table, relation, [])
-
-
 def _make_table(session: Session, dataset: str, table: Table, relation: Relation | None) -> ReadyTable:
     """Create a table, or add the load's columns and fields to the existing one."""
     columns = complete(table)
     sql = ddl_of(session)
     if relation is None:
+        complete_table = replace(table, columns={column.name: column for column in columns})
         with session.wrap_errors(f"create table `{table.name}`"):
-            whole = replace(table, columns={column.name: column for column in columns})
-            session.execute(create_table(session, dataset, whole))
+            session.execute(create_table(session, dataset, complete_table))
             for statement in sql.comments(sql.place(dataset, table.name), description_of(table), columns):
                 session.execute(statement)
-        types = {typed_column.name: session.column_type(typed_column) for typed_column in columns}
+        types = {column.name: session.column_type(column) for column in columns}
         return ReadyTable(qualify(dataset, table.name), types, short_floats=_short_floats(session, columns, types))
     stored_types = {session.names.fold(name): kind for name, kind in relation.columns.items()}
     missing = [column for column in columns if session.names.fold(column.name) not in stored_types]
@@ -439,16 +433,10 @@ def _make_table(session: Session, dataset: str, table: Table, relation: Relation
             session.execute(sql.add_column(table_place, define_column(session, column)))
             for statement in sql.comments(table_place, None, [column]):
                 session.execute(statement)
-    types = {
-        typed_column.name: stored_types.get(session.names.fold(typed_column.name)) or session.column_type(typed_column)
-        for typed_column in columns
-    }
+    new_types = {column.name: session.column_type(column) for column in columns}
+    types = {name: stored_types.get(session.names.fold(name)) or kind for name, kind in new_types.items()}
     short_floats = _short_floats(session, columns, types)
-    unlike = tuple(
-        column.name
-        for column in columns
-        if types[column.name] != session.column_type(column) and column.name not in short_floats
-    )
+    unlike = tuple(name for name, kind in new_types.items() if types[name] != kind and name not in short_floats)
     return ReadyTable(name, types, unlike, short_floats)
 
 
@@ -485,15 +473,13 @@ def check_short_floats(staged: StagedTable, target: ReadyTable) -> None:
 
 def _grow(session: Session, name: str, table: Table, types: Mapping[str, str]) -> dict[str, str]:
     """Add the load's further fields to structs and lists, if no field changes its type; return the new types."""
-    stored_types = {
-        change: kind for change in table.columns if (kind := types.get(session.names.fold(change))) is not None
+    changes = {
+        name: session.grown_type(column, kind)
+        for name, column in table.columns.items()
+        if (kind := types.get(session.names.fold(name))) is not None
     }
-    changes = {column: session.grown_type(table.columns[column], kind) for column, kind in stored_types.items()}
-    problems = tuple(
-        Problem(change.describe(f"{table.name}.{column}"))
-        for column, change in changes.items()
-        if isinstance(change, Clash)
-    )
+    clashes = ((name, change) for name, change in changes.items() if isinstance(change, Clash))
+    problems = tuple(Problem(clash.describe(f"{table.name}.{name}")) for name, clash in clashes)
     if problems:
         message = f"structs or lists of table {name} in `{session.shown}` do not match the schema"
         raise DestinationError(message, problems=problems, hint="load into another dataset: `?dataset=NAME`")
@@ -531,21 +517,17 @@ def _check_table(session: Session, name: str, table: Table, relation: Relation, 
 
 
 def fit(session: Session, table: Table, target: ReadyTable, stage: str) -> str:
-    """Return the name of a stage with the types of the existing table, after proving that all values survive.
-
-    Raises:
-        DestinationError: a value does not.
-    """
+    """Return the name of a stage with the types of the existing table, after proving that all values survive."""
     if not target.unlike:
         return stage
     for name in target.unlike:
-        wanted_column, column = table.columns[name], quote(name)
-        stored_type, ours = target.types[name], session.column_type(wanted_column)
+        column = quote(name)
+        stored_type, ours = target.types[name], session.column_type(table.columns[name])
         location = (
             f"column `{name}` of table `{table.name}` (`{cut(stored_type)}` in the table, `{cut(ours)}` in the schema)"
         )
         # The text of a number or a date need not be the one that the data has: `01234` is 1234.
-        is_text = wanted_column.data_type in (DataType.TEXT, DataType.JSON)
+        is_text = table.columns[name].data_type in (DataType.TEXT, DataType.JSON)
         is_respelled = not is_text and stored_type == session.column_type(Column(name, {"data_type": "text"}))
         if is_respelled or not session.casts_to_columns:
             raise DestinationError(f"the load does not fit into {location}", hint=OTHER_TYPES)

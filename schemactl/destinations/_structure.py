@@ -79,27 +79,27 @@ def _as_texts(table: Table, ignored: frozenset[str]) -> Table:
     return replace(table, columns=columns)
 
 
-def grown(stored: NestedType, ours: NestedType, wider: Collection[tuple[str, str]] = ()) -> NestedType | Clash:
+def grown(
+    stored: NestedType, ours: NestedType, wider: Collection[tuple[str, str]] = (), path: str = ""
+) -> NestedType | Clash:
     """Return the type that holds stored and new values: new fields at the end, existing ones unchanged.
 
-    ``wider`` are pairs of leaves: a table may turn the first into the second.
+    ``wider`` are pairs of leaves: a table may turn the first into the second. ``path`` is the type's, for a clash.
     """
-    return _grown(stored, ours, wider, "")
-
-
-def _grown(stored: NestedType, ours: NestedType, wider: Collection[tuple[str, str]], path: str) -> NestedType | Clash:
     match stored, ours:
         case Struct(), Struct():
             return _grown_struct(stored, ours, wider, path)
         case ListOf(element), ListOf(our_element):
-            inner = _grown(element, our_element, wider, f"{path}[]")
+            inner = grown(element, our_element, wider, f"{path}[]")
             return inner if isinstance(inner, Clash) else ListOf(inner)
         case MapOf(value), MapOf(our_value):
-            inner = _grown(value, our_value, wider, f"{path}[]")
+            inner = grown(value, our_value, wider, f"{path}[]")
             return inner if isinstance(inner, Clash) else MapOf(inner)
         case Leaf("string"), Json():
             return stored
-        case Leaf(name), Leaf(our_name) if (name, our_name) in wider or _has_more_digits(our_name, name, wider):
+        case Leaf(name), Leaf(our_name) if (name, our_name) in wider:
+            return ours
+        case Leaf(name), Leaf(our_name) if ("decimal", "decimal") in wider and _has_more_digits(our_name, name):
             return ours
         case Leaf(name), Leaf(our_name) if _has_room(name, our_name):
             return stored
@@ -115,7 +115,7 @@ def _grown_struct(stored: Struct, ours: Struct, wider: Collection[tuple[str, str
         field_path = f"{path}.{name}" if path else name
         if stored_name is not None and stored_name != name:
             return Clash(field_path, Leaf(f"called `{stored_name}`"), Leaf(f"called `{name}`"))
-        grown_field = inner if stored_name is None else _grown(fields[name], inner, wider, field_path)
+        grown_field = inner if stored_name is None else grown(fields[name], inner, wider, field_path)
         if isinstance(grown_field, Clash):
             return grown_field
         fields[name] = grown_field
@@ -154,10 +154,8 @@ def _has_room(name: str, for_name: str) -> bool:
     return places >= int(needed_size[2]) and digits - places >= int(needed_size[1]) - int(needed_size[2])
 
 
-def _has_more_digits(name: str, old_name: str, wider: Collection[tuple[str, str]]) -> bool:
-    old_size, new_size = _DECIMAL.fullmatch(old_name), _DECIMAL.fullmatch(name)
-    are_decimals = old_size is not None and new_size is not None and ("decimal", "decimal") in wider
-    return are_decimals and _has_room(name, old_name) and old_size[2] == new_size[2] and name != old_name  # type: ignore[index]
+def _has_more_digits(name: str, old_name: str) -> bool:
+    return name != old_name and _has_room(name, old_name) and name.partition(",")[2] == old_name.partition(",")[2]
 
 
 def shown(of: NestedType) -> str:

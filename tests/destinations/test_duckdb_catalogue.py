@@ -11,7 +11,7 @@ import duckdb
 import pytest
 
 from schemactl.destinations import duckdb as destination
-from schemactl.destinations._address import file_address
+from schemactl.destinations._address import parse_file_address
 from schemactl.destinations.duckdb import catalogue
 from schemactl.destinations.duckdb.session import DuckDbSession
 from schemactl.errors import DestinationError, ExitCode, InputError
@@ -131,7 +131,7 @@ def test_the_number_of_queries_does_not_grow(path: Path) -> None:
                 return self.connection.execute(*arguments)
 
         with duckdb.connect(path, read_only=True) as connection:
-            session = DuckDbSession(Counting(connection), file_address(f"duckdb:///{path}"))  # type: ignore[arg-type]
+            session = DuckDbSession(Counting(connection), parse_file_address(f"duckdb:///{path}"))  # type: ignore[arg-type]
             catalogue.read_session(session, None)
         return len(asked)
 

@@ -28,8 +28,8 @@ from schema_parts import column
 from staged_loads import quiet, shop
 
 from schemactl.destinations import iceberg as destination
-from schemactl.destinations.iceberg import session as iceberg_session
-from schemactl.destinations.iceberg.session import IcebergMigration
+from schemactl.destinations.iceberg import migration_session as iceberg_session
+from schemactl.destinations.iceberg.migration_session import IcebergMigration
 from schemactl.errors import DestinationError, InputError
 from schemactl.flows.migrate.inspection import find_status
 from schemactl.migration.options import PlanOptions
@@ -339,7 +339,7 @@ def test_a_table_that_takes_a_former_name_has_files_of_its_own(url: str) -> None
 
 DYING = """
 import pandas, pyiceberg.catalog.sql, pyiceberg.io.pyarrow
-from schemactl.destinations.iceberg import session as iceberg_session
+from schemactl.destinations.iceberg import migration_session as iceberg_session
 from schemactl.destinations._lake.migration import LakeMigration
 
 def begin(place, steps):

@@ -206,7 +206,7 @@ def test_tables_of_a_load_that_is_at_work_are_no_leftovers(
         elsewhere()
         monkeypatch.setattr(load, "commit", real)
         with monkeypatch.context() as patched:
-            patched.setattr(lease, "_is_over", lambda holder: True)  # it was watched for long
+            patched.setattr(lease, "_has_ended", lambda holder: True)  # it was watched for long
             destination.load(url, quick, quiet)
         real(target, pending)
 

@@ -251,7 +251,7 @@ def test_what_no_copy_can_do_is_refused_before_anything_is_written(
 def test_other_catalogues_are_reported_each_new_field() -> None:
     """As Spark's own catalog takes no such statement, its text is what there is to look at."""
     pairs = ((name, read_type(BEFORE[name]), read_type(AFTER[name])) for name in BEFORE)
-    assert [each for name, there, of in pairs for each in added_fields(name, there, of)] == [
+    assert [each for name, there, of in pairs for each in added_fields(f"`{name}`", there, of)] == [
         "`buyer`.`deep`.`b c` date",
         "`buyer`.`more` string",
         "`lines`.element.`note` string",

@@ -45,9 +45,6 @@ def add_staged(
 
     ``masks`` select the rows of each staged file, None for all; ``alter`` changes them first. Names of new files start
     with ``prefix``.
-
-    Raises:
-        DestinationError: a value does not fit its column, or a required value is missing.
     """
     for number, file in enumerate(staged.files):
         path = table.new_file(f"{prefix}-{number:05}.parquet")
@@ -64,11 +61,7 @@ def add_staged(
 
 
 def write_rows(table: FilesTable, path: str, batches: Iterable[pyarrow.RecordBatch]) -> list[str]:
-    """Write rows into a new file of a table, or into one for each of its partitions; return the files with rows.
-
-    Raises:
-        DestinationError: a value does not fit its column, or a required value is missing.
-    """
+    """Write rows into a new file of a table, or into one for each of its partitions; return the files with rows."""
     import pyarrow
 
     fields = table.fields
@@ -162,6 +155,4 @@ def _is_as_wanted(file: Path, fields: pyarrow.Schema) -> bool:
         return False
     groups = [footer.row_group(number) for number in range(footer.num_row_groups)]
     all_statistics = (group.column(column_numbers[name]).statistics for name in needed for group in groups)
-    return all(
-        column_statistics is not None and column_statistics.null_count == 0 for column_statistics in all_statistics
-    )
+    return all(statistics is not None and statistics.null_count == 0 for statistics in all_statistics)

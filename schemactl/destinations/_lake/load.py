@@ -13,7 +13,7 @@ from __future__ import annotations
 import uuid
 import warnings
 from abc import abstractmethod
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -143,20 +143,18 @@ class LakeLoad(FilesLoad[LakeTable]):
             partitions, description = named(table, "partition"), description_of(table)
             return lake.create(table.name, fields, load_id, partitions=partitions, description=description)
         # Stored rows have no values for them.
-        missing = [column for column in columns if column.name not in lake_table.fields.names]
-        fields = [_field(lake, column, is_nullable=True) for column in missing]
-        nested = [
-            nested_column
-            for nested_column in columns
-            if nested_column.name in lake_table.fields.names and structure_of(nested_column) is not None
-        ]
+        stored_names = lake_table.fields.names
+        fields = [_field(lake, column, is_nullable=True) for column in columns if column.name not in stored_names]
         wider = []
-        for column in nested:
+        for column in columns:
+            if column.name not in stored_names or structure_of(column) is None:
+                continue
             change = grown_field(lake, column, lake_table)
             if isinstance(change, Clash):  # as `check` has seen, unless the table was changed since
                 message = f"another program has changed the table: {change.describe('a column')}"
                 raise DestinationError(message, hint="load again")
-            wider += [change] if change is not None else []
+            if change is not None:
+                wider.append(change)
         grown = lake_table.grow_columns(wider, load_id) if wider else lake_table
         return grown.add_columns(fields, load_id) if fields else grown
 
@@ -201,11 +199,7 @@ def recover(lake: Lake) -> None:
 
 
 def take_back(lake: Lake) -> Versions | None:
-    """Undo the load that the journal records unless it is complete; return its journal if it was undone.
-
-    Raises:
-        DestinationError: someone else has written to its tables since.
-    """
+    """Undo the load that the journal records unless it is complete; return its journal if it was undone."""
     journal = lake.read_journal()
     if journal is None:
         return None
@@ -254,11 +248,13 @@ def check_schema(lake: Lake, schema: Schema) -> None:
 
 
 def _check_renames(lake: Lake, schema: Schema, chains: Sequence[Chain]) -> None:
-    def columns_of(table: str) -> Collection[str] | None:
-        lake_table = lake.open(table)
-        return lake_table.fields.names if lake_table is not None else None
-
-    check_renames(schema, chains, columns_of, lake.names, lake.origin)
+    check_renames(
+        schema,
+        chains,
+        lambda table: lake_table.fields.names if (lake_table := lake.open(table)) else None,
+        lake.names,
+        lake.origin,
+    )
 
 
 def check_table(lake: Lake, table: Table, lake_table: LakeTable | None) -> None:
@@ -286,11 +282,7 @@ def check_table(lake: Lake, table: Table, lake_table: LakeTable | None) -> None:
     if lake_table.blocker:
         raise DestinationError(f"table `{table.name}` of `{lake.origin}` {lake_table.blocker}")
     columns = [column for column in complete(table) if column.name in lake_table.kinds]
-    blockers = tuple(
-        Problem(described)
-        for existing_column in columns
-        if (described := _type_blocker(lake, existing_column, lake_table))
-    )
+    blockers = tuple(Problem(text) for column in columns if (text := _type_blocker(lake, column, lake_table)))
     if blockers:
         raise DestinationError(
             f"rows of `{table.name}` do not fit into the table in `{lake.origin}`",

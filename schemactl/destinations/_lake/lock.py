@@ -21,11 +21,8 @@ LOAD_PATIENCE_SECONDS: Final = 600.0
 def machine_folder(*identity: str) -> Path:
     """Return a folder of this machine with a lock that ends with its holder, for a destination that has no such lock.
 
-    ``identity`` distinguishes the destination from all other destinations.
-
-    Raises:
-        DestinationError: the user's private folder is another user's, or other users can write to it: they could hold
-            locks, or redirect files.
+    ``identity`` distinguishes the destination from all other destinations. The folder is in the user's private one:
+    other users could hold locks there, or redirect files.
     """
     key = hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:16]
     try:
@@ -39,9 +36,6 @@ def holding(folder: Path, patience: float | None = None) -> Iterator[None]:
     """Hold the lock of a folder, which is created if necessary.
 
     It waits ``patience`` seconds for the lock; None for as long as loads do.
-
-    Raises:
-        DestinationError: another load or migration holds it longer, or the folder cannot be written to.
     """
     with ExitStack() as resources:
         try:

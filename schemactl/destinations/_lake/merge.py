@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from schemactl.destinations._catalogue import driver
 from schemactl.destinations._lake.files import add_staged, read_staged, write_rows
-from schemactl.destinations._lake.table import DataFile, FilesTable, with_mask
+from schemactl.destinations._lake.table import DataFile, FilesTable, in_fields, with_mask
 from schemactl.destinations._load import Chain
 from schemactl.destinations._merge import Relations, plan_merge
 from schemactl.errors import DestinationError
@@ -37,11 +37,7 @@ _ROW: Final = "_schemactl_row"
 def merge_chain(
     chain: Chain, inserted_at: datetime, tables: Mapping[str, FilesTable], prefix: str
 ) -> Iterator[tuple[str, list[str], list[DataFile]]]:
-    """Write the merged tables of a chain; yield each with its new files and the files that go.
-
-    Raises:
-        DestinationError: nothing in a nested table leads to its root, or DuckDB is not installed, or fails.
-    """
+    """Write the merged tables of a chain; yield each with its new files and the files that go."""
     merge = merge_of(chain.root, inserted_at)
     loaded_tables = [table for table in chain.tables if table.name in tables]
     numbers = {table.name: number for number, table in enumerate(loaded_tables)}
@@ -106,12 +102,12 @@ def _write(
             remaining = (_with_values(batch, end, is_going) for batch, is_going in rows)
         added += write_rows(table, path, remaining)
     if staged:
-        is_whole = all(mask.false_count == 0 for mask in coming)
+        takes_all = all(mask.false_count == 0 for mask in coming)
         alter = None
         if history is not None:
             stamp = {str(history.valid_from): history.boundary, str(history.valid_to): history.active}
             alter = partial(_with_values, values=stamp)
-        added += add_staged(table, staged, prefix, None if is_whole else coming, alter)
+        added += add_staged(table, staged, prefix, None if takes_all else coming, alter)
     return added
 
 
@@ -153,27 +149,19 @@ def _add(
     files: Iterable[Iterable[pyarrow.RecordBatch]],
 ) -> list[int]:
     """Make a relation of the columns that merges look at, with the place of each row; return the rows of each file."""
-    fields = [
-        lake.fields.field(name_or_field).with_nullable(True).remove_metadata()
-        for name_or_field in _columns(table)
-        if name_or_field in lake.fields.names
-    ]
-    schema = pyarrow.schema([*fields, pyarrow.field(_FILE, pyarrow.int64()), pyarrow.field(_ROW, pyarrow.int64())])
+    names = [name for name in _columns(table) if name in lake.fields.names]
+    fields = pyarrow.schema([lake.fields.field(name).with_nullable(True).remove_metadata() for name in names])
+    schema = fields.append(pyarrow.field(_FILE, pyarrow.int64())).append(pyarrow.field(_ROW, pyarrow.int64()))
     counts: list[int] = []
 
     def batches() -> Iterator[pyarrow.RecordBatch]:
         for number, file in enumerate(files):
             counts.append(0)
             for batch in file:
-                columns = [
-                    batch.column(name_or_field.name).cast(name_or_field.type)
-                    if name_or_field.name in batch.schema.names
-                    else pyarrow.nulls(batch.num_rows, name_or_field.type)
-                    for name_or_field in fields
-                ]
                 file_numbers = pyarrow.repeat(pyarrow.scalar(number, pyarrow.int64()), batch.num_rows)
                 rows = pyarrow.array(range(counts[-1], counts[-1] + batch.num_rows), pyarrow.int64())
                 counts[-1] += batch.num_rows
+                columns = in_fields(batch, fields).columns
                 yield pyarrow.RecordBatch.from_arrays([*columns, file_numbers, rows], schema=schema)
 
     engine.register("arriving", pyarrow.RecordBatchReader.from_batches(schema, batches()))
@@ -192,9 +180,8 @@ def _columns(table: Table) -> tuple[str, ...]:
 def _masks(engine: duckdb.DuckDBPyConnection, query: str | None, counts: Sequence[int]) -> list[pyarrow.BooleanArray]:
     """Return for each file which of its rows a query selects."""
     masks = [numpy.zeros(count, dtype=bool) for count in counts]
-    selected = (
-        engine.execute(query).fetchnumpy() if query else {_FILE: numpy.array([], int), _ROW: numpy.array([], int)}
-    )
-    for number in numpy.unique(selected[_FILE]):
-        masks[number][selected[_ROW][selected[_FILE] == number]] = True
+    if query:
+        selected = engine.execute(query).fetchnumpy()
+        for number in numpy.unique(selected[_FILE]):
+            masks[number][selected[_ROW][selected[_FILE] == number]] = True
     return [pyarrow.array(mask) for mask in masks]

@@ -24,7 +24,6 @@ from schemactl.destinations._lake.rewriting import (
     duckdb_session,
     find_first_load,
     rewritings,
-    source_of,
     without_filled,
 )
 from schemactl.destinations._lake.table import FilesTable
@@ -35,7 +34,7 @@ from schemactl.migration import statements
 from schemactl.migration.abilities import Abilities
 from schemactl.migration.effects import apply_to_model
 from schemactl.migration.records import Blocker, Fill, ParentLink, Unfit
-from schemactl.migration.statements import CastOnly, Engine
+from schemactl.migration.statements import CastOnly, Engine, retype_of
 from schemactl.migration.steps import (
     AddPrimaryKey,
     AddUnique,
@@ -69,9 +68,6 @@ def render_step(step: Step, table: Table | None, dataset: str, abilities: Abilit
     """Return a step as one statement with dlt's types, which describes the step for people and never runs.
 
     ``dataset`` is not shown. See ``destinations.Migrator``.
-
-    Raises:
-        InputError: a name, a type or a value cannot be written.
     """
     step_statements = statements.render(step, table, _engine(abilities.names))
     is_rewritten = not isinstance(step, DescribeTable) and step.writes_all(abilities)
@@ -82,9 +78,6 @@ def render_together(steps: Sequence[Step], table: Table, names: NameLimits) -> t
     """Return several steps that one rewrite of a table does, as one statement.
 
     Columns may be new between the steps; ``table`` is the table before the first step.
-
-    Raises:
-        InputError: a name, a type or a value cannot be written.
     """
     engine, after = _engine(names), {table.name: table}
     apply_to_model(after, steps)
@@ -160,11 +153,7 @@ class LakeMigration(Ledger, Generic[T]):
 
     @abstractmethod
     def table(self, name: str) -> T:
-        """Return an existing table, as it is now.
-
-        Raises:
-            InputError: a folder has no such table; catalogs and logs raise ``DestinationError``.
-        """
+        """Return an existing table, as it is now; without one, folders raise ``InputError``."""
 
     @abstractmethod
     def field(self, column: Column, before: pyarrow.Field | None = None) -> pyarrow.Field:
@@ -257,11 +246,8 @@ class LakeMigration(Ledger, Generic[T]):
             raise DestinationError(f"`{self.origin}` cannot do `{other.kind}` by rewriting rows")
         table = self.table(steps[0].table_name)
         table_rewritings = rewritings(table.fields, [step for step in steps if isinstance(step, Rewritten)], self.field)
-        with (
-            duckdb_session()
-            if any(rewriting.written for rewriting in table_rewritings)
-            else nullcontext() as connection
-        ):
+        needs_duckdb = any(rewriting.written for rewriting in table_rewritings)
+        with duckdb_session() if needs_duckdb else nullcontext() as connection:
 
             def alter(batch: pyarrow.RecordBatch) -> pyarrow.RecordBatch:
                 for rewriting in table_rewritings:
@@ -282,7 +268,8 @@ class LakeMigration(Ledger, Generic[T]):
                 count = partial(count_nulls, step.column.name)
                 return self._count(count, step.table, step.column.name, share)
             case ChangeType() | Backfill(taken=Taken.FITTING):
-                return self._count(partial(count_values, step), step.table, source_of(step).name, share, unless_filled)
+                column = retype_of(step).before.name
+                return self._count(partial(count_values, step), step.table, column, share, unless_filled)
             case AddUnique() | AddPrimaryKey():
                 raise DestinationError(f"`{self.origin}` does not enforce unique values")
             case _:

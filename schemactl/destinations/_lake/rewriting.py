@@ -18,7 +18,7 @@ from schemactl.destinations._migration.unfit import count_query, undo_query, und
 from schemactl.errors import DestinationError
 from schemactl.examples import shown_error
 from schemactl.migration.records import MOST_EXAMPLES, Example, Fill, ParentLink, Unfit
-from schemactl.migration.statements import new_column, values_after
+from schemactl.migration.statements import new_column, retype_of, values_after
 from schemactl.migration.steps import (
     AddColumn,
     Backfill,
@@ -69,13 +69,8 @@ def _database() -> DuckDBPyConnection:
     offline: dict[str, Any] = {"autoinstall_known_extensions": "false", "temp_directory": ""}
     database = duckdb.connect(config=offline)
     register(database)
-    atexit.register(_close_database)  # else DuckDB complains at exit that the database is open
+    atexit.register(database.close)  # else DuckDB complains at exit that the database is open
     return database
-
-
-def _close_database() -> None:
-    _database().close()
-    _database.cache_clear()
 
 
 def ask(connection: DuckDBPyConnection, rows: pyarrow.Table, query: str, task: str) -> pyarrow.Table:
@@ -94,11 +89,7 @@ def ask(connection: DuckDBPyConnection, rows: pyarrow.Table, query: str, task: s
 
 
 def in_microseconds(rows: pyarrow.Table) -> pyarrow.Table:
-    """Return rows whose timestamps and times have DuckDB's unit.
-
-    Raises:
-        DestinationError: a value has a fraction of a microsecond, which would be lost.
-    """
+    """Return rows whose timestamps and times have DuckDB's unit; values with a finer fraction are an error."""
     import pyarrow
 
     kinds = {field.name: coarse(field.type) for field in rows.schema}
@@ -122,8 +113,8 @@ def coarse(kind: pyarrow.DataType) -> pyarrow.DataType:
 
 def count_nulls(column: str, keys: Sequence[str], batches: Iterator[pyarrow.RecordBatch]) -> Unfit:
     """Return how many rows have null in a column; arguments as in ``count_values``."""
-    prepared = (_given(batch, column, keys) for batch in batches)
-    return _added_up(_chosen(rows, rows.column(_VALUE).is_null()) for rows in prepared)
+    tables = (_value_and_key(batch, column, keys) for batch in batches)
+    return _added_up(_chosen(rows, rows.column(_VALUE).is_null()) for rows in tables)
 
 
 def count_fills(
@@ -168,7 +159,7 @@ def find_first_load(
 
 
 def _of_rows(
-    batches: Iterable[pyarrow.RecordBatch], column: str, values: pyarrow.Array | None, wanted: str
+    batches: Iterable[pyarrow.RecordBatch], column: str, values: pyarrow.Array | None, selected: str
 ) -> Iterator[pyarrow.Array]:
     """Yield one column of the rows that hold one of some values in another column; None for any value but null."""
     import pyarrow.compute as compute
@@ -176,7 +167,7 @@ def _of_rows(
     for batch in batches:
         array = batch.column(column)
         mask = array.is_valid() if values is None else compute.is_in(array, values.cast(array.type))
-        yield batch.column(wanted).filter(mask)
+        yield batch.column(selected).filter(mask)
 
 
 def _distinct(arrays: Iterable[pyarrow.Array]) -> pyarrow.Array:
@@ -193,12 +184,10 @@ def count_overlaps(first: str, second: str, keys: Sequence[str], batches: Iterat
     """Return how many rows have values in two columns, with examples of the first; arguments as in ``count_values``."""
     import pyarrow.compute as compute
 
-    return _added_up(
-        _chosen(
-            _given(batch, first, keys), compute.and_(batch.column(first).is_valid(), batch.column(second).is_valid())
-        )
-        for batch in batches
+    masks = (
+        (batch, compute.and_(batch.column(first).is_valid(), batch.column(second).is_valid())) for batch in batches
     )
+    return _added_up(_chosen(_value_and_key(batch, first, keys), mask) for batch, mask in masks)
 
 
 def without_filled(batches: Iterator[pyarrow.RecordBatch], columns: Sequence[str]) -> Iterator[pyarrow.RecordBatch]:
@@ -219,9 +208,6 @@ def count_values(
     """Return how many values of a column do not survive a step, or do not come back by its undo.
 
     ``keys`` has the column that distinguishes rows, if any; ``batches`` have that and the step's column.
-
-    Raises:
-        DestinationError: DuckDB is not installed, or the rows cannot be read.
     """
     return _added_up(_ask_each(step, keys, batches, is_undone))
 
@@ -230,9 +216,11 @@ def _ask_each(
     step: ChangeType | Backfill, keys: Sequence[str], batches: Iterator[pyarrow.RecordBatch], is_undone: bool
 ) -> Iterator[Unfit]:
     """Yield the values of each batch of a column that do not survive a step, or its undo."""
+    import pyarrow.compute as compute
+
     from schemactl.destinations.duckdb.migration import ENGINE
 
-    source = source_of(step)
+    source = retype_of(step).before
     kind, renamed = duckdb_type(source), replace(source, name=_VALUE)
     value = f'"{_VALUE}"' if kind is None else f'CAST("{_VALUE}" AS {kind}) AS "{_VALUE}"'
     key_names = [_KEY for _ in keys]
@@ -246,18 +234,16 @@ def _ask_each(
         return
     with duckdb_session() as connection:
         for batch in batches:
-            given_rows = _given(batch, source.name, keys)
-            fine = _parts_of_microseconds(given_rows)
-            if fine.count:
-                yield fine
-                continue
-            answer = ask(connection, given_rows, query, f"count values of `{source.name}`")
+            values = _value_and_key(batch, source.name, keys)
+            array = values.column(_VALUE)
+            rough = coarse(array.type)
+            if rough != array.type:  # no conversion keeps parts of a microsecond
+                is_fine = compute.not_equal(array.cast(rough, safe=False).cast(array.type), array)
+                if (fine := _chosen(values, is_fine)).count:
+                    yield fine
+                    continue
+            answer = ask(connection, values, query, f"count values of `{source.name}`")
             yield read([tuple(row.values()) for row in answer.to_pylist()], keys)
-
-
-def source_of(step: ChangeType | Backfill) -> Column:
-    """Return the column whose values a step converts."""
-    return step.before if isinstance(step, ChangeType) else step.source
 
 
 def _added_up(all_counts: Iterator[Unfit]) -> Unfit:
@@ -269,7 +255,7 @@ def _added_up(all_counts: Iterator[Unfit]) -> Unfit:
     return total
 
 
-def _given(batch: pyarrow.RecordBatch, column: str, keys: Sequence[str]) -> pyarrow.Table:
+def _value_and_key(batch: pyarrow.RecordBatch, column: str, keys: Sequence[str]) -> pyarrow.Table:
     """Return the value and the key under names that hold whatever the columns are called."""
     import pyarrow
 
@@ -277,27 +263,12 @@ def _given(batch: pyarrow.RecordBatch, column: str, keys: Sequence[str]) -> pyar
     return pyarrow.table([batch.column(name) for name in names], names=[_VALUE, _KEY][: len(names)])
 
 
-def _parts_of_microseconds(rows: pyarrow.Table) -> Unfit:
-    """Return the values that are finer than microseconds: no conversion keeps them."""
-    import pyarrow.compute as compute
-
-    value = rows.column(_VALUE)
-    rough = coarse(value.type)
-    if rough == value.type:
-        return Unfit()
-    return _chosen(rows, compute.not_equal(value.cast(rough, safe=False).cast(value.type), value))
-
-
 def _chosen(rows: pyarrow.Table, mask: pyarrow.ChunkedArray) -> Unfit:
     """Return the rows that a mask selects, as rows that block a step."""
     chosen = rows.filter(mask)
-    examples_table = chosen.slice(0, MOST_EXAMPLES)
-    keys = (
-        examples_table.column(_KEY).to_pylist()
-        if _KEY in examples_table.column_names
-        else [None] * examples_table.num_rows
-    )
-    values = [scalar.cast("string").as_py() for scalar in examples_table.column(_VALUE)]
+    first_rows = chosen.slice(0, MOST_EXAMPLES)
+    keys = first_rows[_KEY].to_pylist() if _KEY in first_rows.column_names else [None] * first_rows.num_rows
+    values = [scalar.cast("string").as_py() for scalar in first_rows[_VALUE]]
     examples = tuple(
         Example({} if key is None else {ROW_KEY: str(key)}, value) for key, value in zip(keys, values, strict=True)
     )
@@ -334,9 +305,9 @@ class Assignment:
 
         rows = pyarrow.Table.from_batches([batch.select(self.needed)])
         column = ask(connection, rows, self.query, f"write `{self.column}`").column("made").combine_chunks()
-        whole = column if isinstance(column, pyarrow.Array) else pyarrow.concat_arrays(column.chunks)
+        values = column if isinstance(column, pyarrow.Array) else pyarrow.concat_arrays(column.chunks)
         # DuckDB's extension types as their storage types.
-        stored = whole.storage if isinstance(whole, pyarrow.ExtensionArray) else whole
+        stored = values.storage if isinstance(values, pyarrow.ExtensionArray) else values
         try:
             return stored.cast(field.type)
         except pyarrow.ArrowException as error:
@@ -359,11 +330,7 @@ class Rewriting:
     written: Assignment | None = None
 
     def apply(self, batch: pyarrow.RecordBatch, connection: DuckDBPyConnection | None) -> pyarrow.RecordBatch:
-        """Return rows after the steps; new values need a connection.
-
-        Raises:
-            DestinationError: a value does not survive, or a required value is missing.
-        """
+        """Return rows after the steps; new values need a connection."""
         import pyarrow
 
         arrays = []
@@ -382,12 +349,7 @@ class Rewriting:
 
 
 def rewritings(before: pyarrow.Schema, steps: Sequence[Rewritten], field_of: MakeField) -> tuple[Rewriting, ...]:
-    """Return the columns of one table after each of its steps; ``before`` are its columns at first.
-
-    Raises:
-        DestinationError: the table lacks columns of a step.
-        InputError: a value of a step does not have its column's type.
-    """
+    """Return the columns of one table after each of its steps; ``before`` are its columns at first."""
     import pyarrow
 
     step_rewritings: list[Rewriting] = []

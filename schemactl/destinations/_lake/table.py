@@ -174,17 +174,13 @@ class FilesTable(ABC):
                 empty = pyarrow.struct([])
                 batches = (pyarrow.RecordBatch.from_struct_array(pyarrow.nulls(rows, empty)) for rows in sizes)
             for batch in batches:
-                arrays = []
-                for field in fields:
-                    if field.name in file_names:
-                        array = batch.column(file_names[field.name])
-                    else:
-                        value = constants.get(field.name)
-                        array = (
-                            pyarrow.nulls(batch.num_rows) if value is None else pyarrow.repeat(value, batch.num_rows)
-                        )
-                    arrays.append(array if array.type == field.type else array.cast(field.type))
-                yield pyarrow.RecordBatch.from_arrays(arrays, schema=fields)
+                arrays = [
+                    batch.column(file_names[name])
+                    if name in file_names
+                    else pyarrow.repeat(constants.get(name), batch.num_rows)
+                    for name in fields.names
+                ]
+                yield in_fields(pyarrow.RecordBatch.from_arrays(arrays, fields.names), fields)
 
     def group_sizes(self, file: DataFile) -> tuple[int, ...]:
         """Return the number of rows in each group of a file that can be read separately."""
@@ -237,13 +233,7 @@ class FilesTable(ABC):
         for batch in self.batches(stored_names):
             if among is not None and values is not None:
                 batch = batch.filter(pc.is_in(batch.column(among.column).cast(pyarrow.string()), values))
-            arrays = [
-                batch.column(field.name).cast(field.type)
-                if field.name in stored_names
-                else pyarrow.nulls(batch.num_rows, field.type)
-                for field in fields
-            ]
-            yield pyarrow.RecordBatch.from_arrays(arrays, schema=fields)
+            yield in_fields(batch, fields)
 
     def sample(self, columns: Sequence[str], share: float) -> Iterator[pyarrow.RecordBatch]:
         """Yield about a share of the rows, as ``batches`` does: the same rows each time, some of every file."""
@@ -258,11 +248,15 @@ class FilesTable(ABC):
 
 
 def in_fields(batch: pyarrow.RecordBatch, fields: pyarrow.Schema) -> pyarrow.RecordBatch:
-    """Return rows with just these columns, in their types."""
+    """Return rows with just these columns, in their types; columns that the rows lack are null."""
     import pyarrow
 
-    values = [batch.column(field.name).cast(field.type) for field in fields]
-    return pyarrow.RecordBatch.from_arrays(values, schema=fields)
+    arrays = []
+    for field in fields:
+        is_new = field.name not in batch.schema.names
+        array = pyarrow.nulls(batch.num_rows, field.type) if is_new else batch.column(field.name)
+        arrays.append(array if array.type == field.type else array.cast(field.type))
+    return pyarrow.RecordBatch.from_arrays(arrays, schema=fields)
 
 
 def link_or_copy(source: Path, path: Path) -> None:
@@ -305,11 +299,7 @@ class LakeTable(FilesTable):
 
     @abstractmethod
     def commit(self, added: Sequence[str], removed: Sequence[DataFile], load_id: str) -> None:
-        """Add and remove files in one step, marked with the load.
-
-        Raises:
-            DestinationError: someone else has changed the table meanwhile.
-        """
+        """Add and remove files in one step, marked with the load; fail if another program has changed the table."""
 
     @abstractmethod
     def is_touched_by_others(self, since: int | None, load_id: str) -> bool:
@@ -342,11 +332,7 @@ class Lake(ABC):
 
     @abstractmethod
     def locked(self) -> AbstractContextManager[None]:
-        """Keep other loads out.
-
-        Raises:
-            DestinationError: another load is under way, or nothing may be written there.
-        """
+        """Keep other loads out."""
 
     @abstractmethod
     def open(self, name: str) -> LakeTable | None:

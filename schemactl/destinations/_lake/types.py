@@ -104,7 +104,8 @@ def kind_of(column: Column, *, has_time: bool, sizes: tuple[int, ...]) -> Proper
         return unknown(properties[DATABASE_TYPE])
     match column.data_type:
         case DataType.JSON:
-            structure = structure_of(column) or _dlt_structure(column)
+            dlt_type = arrow_type_of(column)  # in which dlt keeps the column, whatever the normalizer
+            structure = structure_of(column) or (None if dlt_type is None else from_arrow(dlt_type))
             if structure is None or isinstance(structure, Json):
                 return {"data_type": "text"}
             return unknown(write_type(_fitted(structure, has_time, sizes), has_comments=False))
@@ -113,7 +114,9 @@ def kind_of(column: Column, *, has_time: bool, sizes: tuple[int, ...]) -> Proper
         case DataType.TIME:
             return {"data_type": "time" if has_time else "text"}
         case DataType.DECIMAL:
-            return _decimal(column)
+            digits, scale = decimal_sizes(properties)
+            check_scale(column.name, digits, scale, "a table of files")
+            return decimal(digits, scale) if digits <= MAX_DIGITS else {"data_type": "text"}
         case DataType.BIGINT:
             bits = properties.get("precision") or 64
             return integer(next((size for size in sizes if bits <= size), 64))
@@ -122,19 +125,6 @@ def kind_of(column: Column, *, has_time: bool, sizes: tuple[int, ...]) -> Proper
             return {"data_type": "timestamp", **zone}
         case other:
             return {"data_type": str(other)}
-
-
-def _decimal(column: Column) -> Properties:
-    """Return the decimal of a settled column."""
-    digits, scale = decimal_sizes(column.properties)
-    check_scale(column.name, digits, scale, "a table of files")
-    return decimal(digits, scale) if digits <= MAX_DIGITS else {"data_type": "text"}
-
-
-def _dlt_structure(column: Column) -> NestedType | None:
-    """Return the type in which dlt keeps a column of JSON, whatever the normalizer; None for text."""
-    of = arrow_type_of(column)
-    return None if of is None else from_arrow(of)
 
 
 def kind_there(of: pyarrow.DataType, written: str) -> Properties:

@@ -16,23 +16,20 @@ from schemactl.destinations._catalogue import (
     column_of,
     driver,
     make_catalogue,
-    with_nullable,
 )
 from schemactl.destinations._errors import conflict, wrap_errors
 from schemactl.destinations._folder import refuse_links
-from schemactl.destinations._lake.types import kind_of, kind_there, types_of_files
-from schemactl.destinations._types import keeps_unknown_types
-from schemactl.destinations.parquet.bookkeeping import has_runs, stored_versions, version_hashes
+from schemactl.destinations._lake.types import kind_there
+from schemactl.destinations._migration.ledger import RUNS
+from schemactl.destinations.parquet.bookkeeping import stored_versions, version_hashes
 from schemactl.destinations.parquet.journal import folders_in, list_files
 from schemactl.errors import DestinationError, InputError
-from schemactl.schema.structure import NameLimits
 from schemactl.schema.templates import LOADS_TABLE
-from schemactl.schema.types import Column, Properties
+from schemactl.schema.types import Properties
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
 
-NAMES: Final = NameLimits(is_case_sensitive=False)
 
 LOG: Final = "_delta_log"
 
@@ -56,19 +53,14 @@ def catalogue_of(dataset: Path, is_read: Callable[[str], bool] = lambda _: True)
     for folder in folders.values():
         refuse_links(dataset, folder / LOG)
     tables = {name: open_table(folder) for name, folder in folders.items()}
-    columns = (
-        (name, column_of(column, kind, is_nullable, description=texts.get(column)))
-        for name, table in tables.items()
-        for texts in ({field.name: field.metadata.get(COMMENT) for field in table.schema().fields},)
-        for column, kind, is_nullable in columns_of(table)
-    )
+    columns = ((name, column_of(*column)) for name, table in tables.items() for column in columns_of(table))
     texts = {name: table.metadata().description for name, table in tables.items()}
     versions = version_hashes(list_files(dataset))
     return make_catalogue(dataset.resolve().name, f"delta:{dataset}", columns, texts, versions)
 
 
-def wrap_delta_errors(task: str, again: str = "load again") -> AbstractContextManager[None]:
-    """Turn Delta's errors into ``DestinationError``, ``cannot TASK: ...``; ``again`` is the way out of a conflict."""
+def wrap_delta_errors(task: str, hint: str = "load again") -> AbstractContextManager[None]:
+    """Turn Delta's errors into ``DestinationError``, ``cannot TASK: ...``; ``hint`` is the way out of a conflict."""
 
     def translate(error: Exception) -> DestinationError | None:
         import pyarrow
@@ -76,7 +68,7 @@ def wrap_delta_errors(task: str, again: str = "load again") -> AbstractContextMa
 
         match error:
             case CommitFailedError():
-                return conflict(task, plain(error), again)
+                return conflict(task, plain(error), hint)
             case DeltaError() | pyarrow.ArrowException() | OSError():
                 return DestinationError(f"cannot {task}: {plain(error)}")
         return None
@@ -98,39 +90,19 @@ def open_table(folder: Path) -> DeltaTable:
         return DeltaTable(str(folder))
 
 
-def columns_of(table: DeltaTable) -> Iterator[tuple[str, Properties, bool]]:
-    """Yield name, type and whether it may be null of all columns."""
+def columns_of(table: DeltaTable) -> Iterator[tuple[str, Properties, bool, str | None]]:
+    """Yield name, type, whether it may be null, and description of all columns."""
     import pyarrow
     from deltalake.schema import PrimitiveType
 
     for field in table.schema().fields:
         written = field.type.type if isinstance(field.type, PrimitiveType) else str(field.type)
-        yield field.name, kind_there(pyarrow.field(field.to_arrow()).type, written), field.nullable
-
-
-_NATIVE: Final = re.compile(r"void|variant")
-"""Types of Delta Lake that neither dlt nor Spark's DDL of a schema has."""
-settle: Final = types_of_files("Delta Lake", lambda written: _NATIVE.fullmatch(written) is not None).settle
-
-
-@keeps_unknown_types
-def stored(column: Column) -> Properties:
-    """Return such a column as Delta's catalog has it after dlt writes it."""
-    return with_nullable(new_kind(column), column)
-
-
-def new_kind(column: Column) -> Properties:
-    """Return the type that a column gets."""
-    return kind_of(settle(column), has_time=False, sizes=(8, 16, 32))
+        kind = kind_there(pyarrow.field(field.to_arrow()).type, written)
+        yield field.name, kind, field.nullable, field.metadata.get(COMMENT)
 
 
 def dataset_to_read(address: FolderAddress) -> Path:
-    """Return the folder of the dataset to read.
-
-    Raises:
-        InputError: no folder has tables, or several have.
-        DestinationError: a folder cannot be listed, or the dataset is a link in the folder.
-    """
+    """Return the folder of the dataset to read; ``InputError`` if no folder has tables, or several have."""
     folder = address.folder
     if not folder.is_dir():
         raise InputError(f"there is no folder `{folder}`")
@@ -148,11 +120,7 @@ def dataset_to_write(address: FolderAddress, schema_name: str, *, is_migrated: b
     It is the address's dataset, else the folder itself if it holds tables, else the only dataset in it that was loaded
     with this schema, else a new one named after the schema. A migration also goes to a dataset without loads whose
     ledger names the schema, and else to the only one that holds tables, or runs of migrations, and no load of another
-    schema.
-
-    Raises:
-        InputError: several datasets fit.
-        DestinationError: the folder is a file, or cannot be listed, or the dataset is a link in the folder.
+    schema. ``InputError`` if several datasets fit.
     """
     dataset = _find_dataset(address, schema_name, is_migrated=is_migrated)
     refuse_links(address.folder, dataset)
@@ -173,12 +141,14 @@ def _find_dataset(address: FolderAddress, schema_name: str, *, is_migrated: bool
         subfolder.name: {version.name for version in stored_versions(list_files(subfolder))} for subfolder in loaded
     }
     ours = [name for name, names in schemas.items() if schema_name in names]
-    others = [name for name, names in schemas.items() if names]
-    unclaimed = [name for name, names in schemas.items() if not names]
-    unclaimed = (
-        [name for name in unclaimed if tables_in(datasets[name]) or has_runs(datasets[name])] if is_migrated else []
-    )
-    return folder / choose_migrated(ours, unclaimed, others, schema_name, f"delta:{folder}")
+    foreign = [name for name, names in schemas.items() if names]
+    unclaimed = [
+        name
+        for name in datasets
+        # Migrations may have begun, and created no table yet.
+        if is_migrated and not schemas[name] and (tables_in(datasets[name]) or (datasets[name] / RUNS.name).is_dir())
+    ]
+    return folder / choose_migrated(ours, unclaimed, foreign, schema_name, f"delta:{folder}")
 
 
 def tables_in(dataset: Path) -> dict[str, Path]:

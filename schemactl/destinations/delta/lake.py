@@ -19,7 +19,8 @@ from schemactl.destinations._journal import Versions, journal_error, journal_tex
 from schemactl.destinations._lake.lock import holding
 from schemactl.destinations._lake.table import DataFile, Lake, LakeTable
 from schemactl.destinations._lake.types import can_partition
-from schemactl.destinations.delta.catalogue import LOG, NAMES, columns_of, new_kind, open_table, wrap_delta_errors
+from schemactl.destinations.delta.catalogue import LOG, columns_of, open_table, wrap_delta_errors
+from schemactl.destinations.delta.types import NAMES, new_kind
 from schemactl.destinations.parquet.bookkeeping import new_files, read_rows
 from schemactl.destinations.parquet.journal import INIT, folders_in, list_files, write_text
 from schemactl.errors import DestinationError
@@ -72,7 +73,7 @@ class DeltaLakeTable(LakeTable):
 
     @property
     def kinds(self) -> Mapping[str, Properties]:
-        return {name: kind for name, kind, _ in columns_of(self.table)}
+        return {name: kind for name, kind, *_ in columns_of(self.table)}
 
     @property
     def version(self) -> int:
@@ -149,13 +150,8 @@ class DeltaLakeTable(LakeTable):
             return self.table.to_pyarrow_dataset().count_rows() if None in counts else sum(counts)
 
     def add_columns(self, fields: Sequence[pyarrow.Field], load_id: str) -> LakeTable:
-        from deltalake import Field
-
         with wrap_delta_errors(f"add columns to `{self.folder}`"):
-            allow_local_timestamps(self.table, fields, _mark(load_id))
-            self.table.alter.add_columns(
-                [Field.from_arrow(field) for field in fields], commit_properties=_mark(load_id)
-            )
+            add_fields(self.table, fields, _mark(load_id))
         return DeltaLakeTable(self.folder, open_table(self.folder))
 
     def commit(self, added: Sequence[str], removed: Sequence[DataFile], load_id: str) -> None:
@@ -212,9 +208,9 @@ class DeltaLake(Lake):
         with holding(self.folder, patience):
             with wrap_delta_errors(f"remove `{self.folder / WORKSHOP}`"):
                 clear(self.folder)
-            others = [path for path in folders_in(self.folder) if not is_link(path) and not (path / LOG).is_dir()]
-            for folder in (self.folder, *others):
-                remove_leftovers(folder)
+            for folder in (self.folder, *folders_in(self.folder)):
+                if folder == self.folder or not (is_link(folder) or (folder / LOG).is_dir()):
+                    remove_leftovers(folder)
             yield
 
     def open(self, name: str) -> DeltaLakeTable | None:
@@ -227,11 +223,7 @@ class DeltaLake(Lake):
         return DeltaLakeTable(folder, open_table(folder))
 
     def place(self, name: str) -> Path:
-        """Return the folder of a table, which may not be there.
-
-        Raises:
-            DestinationError: no folder is called so, or it is a link.
-        """
+        """Return the folder of a table, which may not exist."""
         check_name(name)
         refuse_links(self.folder, self.folder / name / LOG)
         return self.folder / name
@@ -277,8 +269,8 @@ class DeltaLake(Lake):
             write_text(self.folder, path, journal_text(journal))
 
     def own_files(self, package: LoadPackage) -> Sequence[str]:
-        *others, _ = (name for name, _ in new_files(list_files(self.folder), package))
-        return [name for name in others if name != INIT]
+        *names, _ = (name for name, _ in new_files(list_files(self.folder), package))
+        return [name for name in names if name != INIT]
 
     def read_rows(self, table: Table, /, **equal: str) -> Iterator[Mapping[str, Any]]:
         return read_rows(list_files(self.folder), table, **equal)
@@ -302,14 +294,15 @@ def _is_folder_name(name: str) -> bool:
     return is_plain_name(name) and "%" not in name
 
 
-def allow_local_timestamps(table: DeltaTable, fields: Sequence[pyarrow.Field], mark: CommitProperties) -> None:
-    """Give a table the feature that timestamps without zone need, if they are among its new fields."""
-    from deltalake import TableFeatures
+def add_fields(table: DeltaTable, fields: Sequence[pyarrow.Field], mark: CommitProperties) -> None:
+    """Add columns to a table, and before them the feature that timestamps without zone need."""
+    from deltalake import Field, TableFeatures
 
     is_needed = any(_has_local_timestamps(field.type) for field in fields)
     if is_needed and "timestampNtz" not in (table.protocol().reader_features or ()):
         feature = TableFeatures.TimestampWithoutTimezone
         table.alter.add_feature(feature, allow_protocol_versions_increase=True, commit_properties=mark)
+    table.alter.add_columns([Field.from_arrow(field) for field in fields], commit_properties=mark)
 
 
 def _has_local_timestamps(of: pyarrow.DataType) -> bool:
@@ -332,17 +325,12 @@ def _statistics(path: Path) -> str:
 
     footer = pyarrow.parquet.read_metadata(path)
     nulls: dict[str, Any] = {}
-    unnested = {
-        group_statistics.name
-        for group_statistics in footer.schema.to_arrow_schema()
-        if not is_nested(group_statistics.type)
-    }
+    plain_columns = {field.name for field in footer.schema.to_arrow_schema() if not is_nested(field.type)}
     for number in range(footer.num_columns):
-        if footer.schema.column(number).path not in unnested:
-            continue
-        group_statistics = [footer.row_group(group).column(number).statistics for group in range(footer.num_row_groups)]
-        if all(statistics is not None and statistics.has_null_count for statistics in group_statistics):
-            nulls[footer.schema.column(number).path] = sum(statistics.null_count for statistics in group_statistics)
+        name = footer.schema.column(number).path
+        statistics = [footer.row_group(group).column(number).statistics for group in range(footer.num_row_groups)]
+        if name in plain_columns and all(group is not None and group.has_null_count for group in statistics):
+            nulls[name] = sum(group.null_count for group in statistics)
     return json.dumps({"numRecords": footer.num_rows, "nullCount": nulls}, ensure_ascii=False)
 
 
@@ -364,17 +352,16 @@ def _partition_of(path: Path, partitions: Sequence[str], table: str) -> dict[str
 
 def _partition_texts(values: Mapping[str, Any] | None) -> dict[str, str | None]:
     """Return values as Delta's log writes them ("Partition Value Serialization" in its protocol)."""
-    return {name: None if value is None else _partition_text(value) for name, value in (values or {}).items()}
-
-
-def _partition_text(value: Any) -> str:
-    match value:
-        case bool():
-            return str(value).lower()
-        case datetime():
-            return (value.astimezone(UTC) if value.tzinfo else value).strftime("%Y-%m-%d %H:%M:%S.%f")
-        case _:
-            return str(value)
+    texts: dict[str, str | None] = {}
+    for name, value in (values or {}).items():
+        match value:
+            case bool():
+                texts[name] = str(value).lower()
+            case datetime():
+                texts[name] = (value.astimezone(UTC) if value.tzinfo else value).strftime("%Y-%m-%d %H:%M:%S.%f")
+            case _:
+                texts[name] = None if value is None else str(value)
+    return texts
 
 
 def make_table(
@@ -386,9 +373,7 @@ def make_table(
 ) -> None:
     """Make a table without rows, whole or not at all: a log without a commit would be a broken table.
 
-    Raises:
-        OSError: its folder exists and is not empty, or cannot be made.
-        deltalake.exceptions.DeltaError: Delta cannot have such a table.
+    It raises Delta's errors, and ``OSError`` if its folder exists and is not empty.
     """
     import pyarrow
     from deltalake import DeltaTable, Schema

@@ -24,24 +24,10 @@ from schemactl.destinations._lake.lock import check_writable
 from schemactl.destinations._lake.migration import LakeMigration, render_step
 from schemactl.destinations._lake.types import are_structures, arrow_type
 from schemactl.destinations._structure import gained_by_ddl
-from schemactl.destinations.delta.catalogue import (
-    COMMENT,
-    NAMES,
-    catalogue_of,
-    dataset_to_write,
-    new_kind,
-    settle,
-    tables_in,
-    wrap_delta_errors,
-)
-from schemactl.destinations.delta.lake import (
-    DeltaLake,
-    DeltaLakeTable,
-    allow_local_timestamps,
-    check_name,
-    make_table,
-)
+from schemactl.destinations.delta.catalogue import COMMENT, catalogue_of, dataset_to_write, tables_in, wrap_delta_errors
+from schemactl.destinations.delta.lake import DeltaLake, DeltaLakeTable, add_fields, check_name, make_table
 from schemactl.destinations.delta.load import require_driver
+from schemactl.destinations.delta.types import NAMES, new_kind, settle
 from schemactl.destinations.parquet.bookkeeping import FolderLedger
 from schemactl.errors import DestinationError, InputError, SchemactlError
 from schemactl.migration.abilities import ON_FILES, Abilities
@@ -154,14 +140,14 @@ class DeltaMigration(LakeMigration[DeltaLakeTable], FolderLedger):
                 changed = step.column.name
             case RenameColumn():
                 changed = step.before
-            case ChangeType(before=before) if before.name in opened.partitions:
-                changed = before.name
-                # A type with the same values in files leaves the names of partitions as they are.
-                if self.field(step.after).type == opened.fields.field(changed).type:
-                    return None
+            case ChangeType():
+                changed = step.before.name
             case _:
                 return None
         if changed not in opened.partitions:
+            return None
+        # A type with the same values in files leaves the names of partitions as they are.
+        if isinstance(step, ChangeType) and self.field(step.after).type == opened.fields.field(changed).type:
             return None
         message = f"{location} is partitioned by `{changed}`, whose name and type cannot change"
         return Blocker(message, "create a table with other partitions, and load it again")
@@ -196,15 +182,11 @@ class DeltaMigration(LakeMigration[DeltaLakeTable], FolderLedger):
                     opened.alter.set_table_description(text or "", commit_properties=mark)
 
     def alter(self, step: Step) -> None:
-        from deltalake import Field
-
         match step:
             case AddColumn(table, column):
-                new = self.field(column)
-                opened, mark = self.table(table).table, _mark("add column")
+                opened = self.table(table).table
                 with wrap_delta_errors(f"add `{column.name}` to `{self.folder / table}`", AGAIN):
-                    allow_local_timestamps(opened, [new], mark)
-                    opened.alter.add_columns(Field.from_arrow(new), commit_properties=mark)
+                    add_fields(opened, [self.field(column)], _mark("add column"))
             case DropNotNull(table, column):
                 opened = self.table(table).table
                 with wrap_delta_errors(f"allow nulls in `{column.name}` of `{self.folder / table}`", AGAIN):

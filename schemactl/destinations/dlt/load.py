@@ -113,7 +113,13 @@ def _write(session: Session, packages: Packages, package: LoadPackage) -> None:
                 replace(base, tables={**base.tables, **{staged.table.name: staged.table for staged in own_tables}})
             )
             packages.write(f"{package.load_id}.{OWN_SCHEMA}", schema, own_tables, ())
-        packages.write(package.load_id, package.schema, package.tables, _tables_there(session))
+        names = session.schema.data_table_names(seen_data_only=False)
+        existing_tables: set[str] = set()
+        with session.client as client:
+            if client.is_storage_initialized():
+                stored_tables = client.get_storage_tables(names)  # type: ignore[attr-defined]
+                existing_tables = {name for name, columns in stored_tables if columns}
+        packages.write(package.load_id, package.schema, package.tables, existing_tables)
 
 
 def _inputs(package: LoadPackage, folder: Path) -> StagedTable | None:
@@ -134,12 +140,3 @@ def _inputs(package: LoadPackage, folder: Path) -> StagedTable | None:
     parquet.write_table(pa.Table.from_pylist(rows, schema), folder / "inputs.parquet")
     table = replace(INPUTS, properties={"write_disposition": "append", "resource": INPUTS.name})
     return StagedTable(table, folder, len(rows))
-
-
-def _tables_there(session: Session) -> set[str]:
-    """Return the names of the schema's tables that the destination has."""
-    names = session.schema.data_table_names(seen_data_only=False)
-    with session.client as client:
-        if not client.is_storage_initialized():
-            return set()
-        return {name for name, columns in client.get_storage_tables(names) if columns}  # type: ignore[attr-defined]

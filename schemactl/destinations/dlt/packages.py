@@ -55,18 +55,16 @@ class _FileSchema(DltSchema):
         bump_version: bool = True,
     ) -> TStoredSchema:
         stored = super().to_dict(remove_processing_hints=remove_processing_hints, bump_version=False)
-        stored["tables"] = {
-            name: _without_mark(table) if name in self.loaded else table for name, table in stored["tables"].items()
-        }
+        tables: dict[str, Any] = dict(stored["tables"])
+        for name in self.loaded & tables.keys():
+            marks = {key: value for key, value in tables[name].get(_MARKS, {}).items() if key != _SEEN}
+            tables[name] = {key: value for key, value in tables[name].items() if key != _MARKS}
+            if marks:
+                tables[name][_MARKS] = marks
+        stored["tables"] = tables
         if bump_version:
             bump_version_if_modified(stored)
         return stored
-
-
-def _without_mark(table: Any) -> Any:
-    marks = {key: value for key, value in table.get(_MARKS, {}).items() if key != _SEEN}
-    other_properties = {key: value for key, value in table.items() if key != _MARKS}
-    return {**other_properties, _MARKS: marks} if marks else other_properties
 
 
 class _Packages(PackageStorage):
@@ -180,7 +178,10 @@ class Packages:
             for file in files:
                 with parquet.ParquetFile(file, coerce_int96_timestamp_unit="us") as opened:
                     for batch in opened.iter_batches():
-                        rows = _rows(batch, texts)
+                        rows: list[dict[str, Any]] = batch.to_pylist()
+                        # dlt's writers take JSON as values, not as texts.
+                        for row in rows:
+                            row |= {name: json.loads(row[name]) for name in texts if row.get(name) is not None}
                         items.write_data_item(load_id, self._session.schema.name, table, rows, columns)
             items.close_writers(load_id)
             return [
@@ -237,16 +238,6 @@ class Packages:
                 return False
             storage.normalized_packages.delete_package(load_id)
         return True
-
-
-def _rows(batch: Any, texts: list[str]) -> list[dict[str, Any]]:
-    """Return the rows of a batch as dlt's normalizer has them: JSON as values, not as texts."""
-    rows: list[dict[str, Any]] = batch.to_pylist()
-    for name in texts:
-        for row in rows:
-            if row.get(name) is not None:
-                row[name] = json.loads(row[name])
-    return rows
 
 
 def _key(files: list[Path], column: str | None) -> str | None:

@@ -48,10 +48,10 @@ def parse_address(url: str) -> Address:
     pairs = parse_qsl(query, keep_blank_values=True)
     check_dataset(pairs)
     options = dict(pairs)
-    others = [key for key in options if key not in ("dataset", "staging")]
-    if others or (query and not pairs):
+    unknown = next((key for key in options if key not in ("dataset", "staging")), None if pairs else query or None)
+    if unknown is not None:
         hint = "use `?dataset=NAME` and `&staging=NAME`; configure everything else in dlt"
-        raise InputError(f"`{others[0] if others else query}` is not a parameter of `dlt`", hint=hint)
+        raise InputError(f"`{unknown}` is not a parameter of `dlt`", hint=hint)
     if not _NAME.fullmatch(name):
         raise InputError(f"`dlt:{name}` does not name a destination of dlt", hint=_FORM)
     return Address(name, options.get("dataset"), options.get("staging"))
@@ -104,12 +104,7 @@ def wrap_dlt_errors(address: Address, task: str, hint: str | None = None) -> Abs
 
 
 def find_destination(name: str) -> AnyDestination:
-    """Return dlt's destination of a name.
-
-    Raises:
-        InputError: dlt has no such destination.
-        DestinationError: dlt is not installed.
-    """
+    """Return dlt's destination of a name."""
     with driver("dlt", "dlt"):
         from dlt.common.destination import Destination
         from dlt.common.destination.exceptions import UnknownDestinationModule
@@ -127,12 +122,7 @@ def find_destination(name: str) -> AnyDestination:
 
 
 def open_session(address: Address, schema: Schema) -> Session:
-    """Return dlt's clients for a schema; nothing is connected yet.
-
-    Raises:
-        InputError: dlt knows no such destination.
-        DestinationError: dlt, the driver, or a part of the configuration is missing.
-    """
+    """Return dlt's clients for a schema; nothing is connected yet."""
     destination = find_destination(address.name)
     staging = find_destination(address.staging) if address.staging else None
     from dlt import Schema as DltSchema

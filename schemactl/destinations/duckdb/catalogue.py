@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from schemactl.destinations import Catalogue, Definition, StoredQuery
-from schemactl.destinations._address import file_address
+from schemactl.destinations._address import parse_file_address, require_file
 from schemactl.destinations._catalogue import catalogue_of, choose_dataset, driver
 from schemactl.destinations._database_files import check_duckdb_files
 from schemactl.destinations.duckdb.session import OFFLINE, DuckDbSession, attach, is_lock
@@ -75,7 +75,8 @@ def read_queries(url: str) -> tuple[StoredQuery, ...]:
 @contextmanager
 def _open_file(url: str) -> Iterator[tuple[DuckDbSession, str | None]]:
     """Open the file of an address for reading, with the dataset that the address names."""
-    address = file_address(url)
+    address = parse_file_address(url)
+    require_file(address)
     check_duckdb_files(address.path)
     with driver("duckdb", "duckdb"):
         import duckdb

@@ -148,8 +148,8 @@ def _convert_struct(before: Struct, after: Struct, value: str, depth: int) -> tu
     casts = []
     for name, field in fields.items():
         if name in stored_fields:
-            part = f"struct_extract({value}, {literal(name)})"
-            is_sure, cast = _convert_inside(stored_fields[name], field, part, depth)
+            stored_value = f"struct_extract({value}, {literal(name)})"
+            is_sure, cast = _convert_inside(stored_fields[name], field, stored_value, depth)
             conditions.append(is_sure)
         else:
             cast = f"CAST(NULL AS {duckdb_type(field)})"

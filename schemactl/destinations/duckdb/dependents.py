@@ -10,15 +10,7 @@ from typing import Any, Final
 from schemactl.destinations.duckdb.session import DuckDbSession
 from schemactl.errors import backquoted
 from schemactl.migration.records import Blocker
-from schemactl.migration.steps import (
-    AddColumn,
-    ChangeType,
-    CreateTable,
-    DropColumn,
-    DropTable,
-    RenameColumn,
-    Step,
-)
+from schemactl.migration.steps import AddColumn, ChangeType, CreateTable, DropColumn, DropTable, RenameColumn, Step
 from schemactl.schema.quoting import literal
 from schemactl.schema.types import Column
 from schemactl.type_systems.ddl import Dialect

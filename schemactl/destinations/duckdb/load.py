@@ -11,13 +11,7 @@ from typing import Final
 from schemactl.destinations._address import FileAddress, check_folder, parse_file_address
 from schemactl.destinations._errors import wrap_errors
 from schemactl.destinations._reading import DatasetReader
-from schemactl.destinations._sql_load import (
-    SqlDataset,
-    check_new_database,
-    check_schema,
-    dataset_to_read,
-    load_package,
-)
+from schemactl.destinations._sql_load import SqlDataset, check_new_database, check_schema, choose_target, load_package
 from schemactl.destinations.duckdb.migration import open_in_load
 from schemactl.destinations.duckdb.session import await_session, is_in_use, translate_error
 from schemactl.destinations.duckdb.types import NAMES
@@ -38,7 +32,7 @@ def _open_to_read(url: str, schema_name: str) -> Iterator[SqlDataset | None]:
         yield None
         return
     with await_session(address, _PATIENCE_SECONDS, is_read_only=True) as session:
-        yield dataset_to_read(session, address.dataset, schema_name)
+        yield SqlDataset(session, choose_target(session, address.dataset, schema_name))
 
 
 _READER: Final = DatasetReader(_open_to_read)

@@ -103,20 +103,15 @@ def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
             return of_engines.render(step, table, ENGINE, dataset)
 
 
-def _change_type(step: ChangeType, dataset: str, value: str) -> tuple[str, ...]:
-    return (change_type(step, ENGINE, dataset, value),)
-
-
 def _retype_guarded(step: ChangeType, dataset: str) -> tuple[str, ...]:
     name, converted = ENGINE.name(step.before.name), _converted(step)
     if converted.is_sure == TRUE:
-        return _change_type(step, dataset, converted.cast)
+        return (change_type(step, ENGINE, dataset, converted.cast),)
     value = _once(name, lambda value_name: of_engines.convert_nulls_too(step, value_name, ENGINE))
-    if (
-        converted.is_sure != FALSE and "/*" not in converted.cast and "*/" not in converted.cast
-    ):  # a name could end the comment
-        value += f" /* {_of_rows_there(converted.cast)} if it gives the same for all values */"
-    return _change_type(step, dataset, value)
+    could_end_comment = "/*" in converted.cast or "*/" in converted.cast  # in a name
+    if converted.is_sure != FALSE and not could_end_comment:
+        value += f" /* {_of_existing_rows(converted.cast)} if it gives the same for all values */"
+    return (change_type(step, ENGINE, dataset, value),)
 
 
 def plain_retype(step: ChangeType, dataset: str) -> tuple[str, str] | None:
@@ -135,7 +130,7 @@ def plain_retype(step: ChangeType, dataset: str) -> tuple[str, str] | None:
         # The test for null is separate: combined with another condition, the first one costs twice as much.
         rare = f"SELECT {name} {rows} WHERE ({converted.is_sure}) IS NOT TRUE"
         look = f"WITH rare AS MATERIALIZED ({rare}) SELECT 1 FROM rare WHERE {name} IS NOT NULL LIMIT 1"
-    return look, change_type(step, ENGINE, dataset, _of_rows_there(converted.cast))
+    return look, change_type(step, ENGINE, dataset, _of_existing_rows(converted.cast))
 
 
 def _converted(step: ChangeType, value: str | None = None) -> Converted:
@@ -147,7 +142,7 @@ def _once(value: str, body: Callable[[str], str]) -> str:
     return f'list_transform([{value}], lambda "_value": {body(chr(34) + "_value" + chr(34))})[1]'
 
 
-def _of_rows_there(value: str) -> str:
+def _of_existing_rows(value: str) -> str:
     """Return a value that is null if it fails: an ALTER converts deleted rows, too."""
     return f"TRY({value})"
 
@@ -265,12 +260,12 @@ class DuckDbMigration(FileMigration[DuckDbSession]):
             return None
         with self.database.wrap_errors("migrate"):
             is_plain = self._is_plain(step)
-        if is_plain:
-            return _change_type(step, self.dataset, _of_rows_there(converted.cast))
-        if SqlMigration.unfit(self, step).count:
-            return None
-        value = _once(ENGINE.name(step.before.name), lambda value_name: _converted(step, value_name).or_null)
-        return _change_type(step, self.dataset, _of_rows_there(value))
+        value = converted.cast
+        if not is_plain:
+            if SqlMigration.unfit(self, step).count:
+                return None
+            value = _once(ENGINE.name(step.before.name), lambda value_name: _converted(step, value_name).or_null)
+        return (change_type(step, ENGINE, self.dataset, _of_existing_rows(value)),)
 
     def _forget(self, step: Step) -> None:
         """Forget facts about a table that a completed step may have changed: its values, or names of columns."""

@@ -232,9 +232,6 @@ def open_session(address: FileAddress, *, is_read_only: bool = False) -> Iterato
     """Open a transaction on a file; closing the connection rolls back uncommitted changes.
 
     For reading, a missing file is an empty one.
-
-    Raises:
-        DestinationError: the file cannot be opened, or DuckDB is not installed.
     """
     with driver("duckdb", "duckdb"):
         import duckdb
@@ -252,12 +249,7 @@ def open_session(address: FileAddress, *, is_read_only: bool = False) -> Iterato
 
 
 def attach(connection: DuckDBPyConnection, path: str, *, is_read_only: bool) -> None:
-    """Attach a file, and use it.
-
-    Raises:
-        duckdb.Error: it cannot be opened.
-        DestinationError: a macro of the file would take the place of one of DuckDB's own functions.
-    """
+    """Attach a file, and use it; raises DuckDB's errors if it cannot be opened."""
     # Without the type, DuckDB opens some files of other formats as a database in memory.
     mode = "TYPE duckdb, READ_ONLY" if is_read_only else "TYPE duckdb"
     connection.execute(f"ATTACH {literal(path)} AS {quote(_ALIAS)} ({mode})")
@@ -282,11 +274,7 @@ def _check_macros(connection: DuckDBPyConnection) -> None:
 
 @contextmanager
 def await_session(address: FileAddress, patience: float, *, is_read_only: bool = False) -> Iterator[DuckDbSession]:
-    """Open a transaction on a file as soon as no other process has it open.
-
-    Raises:
-        DestinationError: it cannot be opened, or not within ``patience`` seconds.
-    """
+    """Open a transaction on a file as soon as no other process has it open, within ``patience`` seconds."""
     end = time.monotonic() + patience
     with ExitStack() as stack:
         while True:

@@ -5,12 +5,15 @@ DuckDB changes a column below its views, whose columns then have their old types
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from typing import Final
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, Final
 
 from schemactl.destinations.duckdb.session import DuckDbSession
 from schemactl.migration.records import ViewScript
 from schemactl.schema.quoting import literal, qualify, quote
+
+if TYPE_CHECKING:
+    from sqlglot import Token
 
 _VIEWS: Final = """
 SELECT schema_name, view_name, sql, comment FROM duckdb_views()
@@ -37,7 +40,9 @@ def view_scripts(database: DuckDbSession, dataset: str, columns: Collection[tupl
         columns: pairs of a table and a column.
     """
     definitions = {(schema, name): (sql, comment) for schema, name, sql, comment in database.query(_VIEWS)}
-    words = {view: _words(sql) for view, (sql, _) in definitions.items()}
+    words = {
+        view: frozenset(token.text.lower() for token in _tokens(_body(sql))) for view, (sql, _) in definitions.items()
+    }
     names = {_folded(view): view for view in definitions}
     readers: dict[_Name, None] = {}
     for view, view_words in words.items():
@@ -46,15 +51,14 @@ def view_scripts(database: DuckDbSession, dataset: str, columns: Collection[tupl
             for table, column in columns
         ):
             readers[_folded(view)] = None
-    has_more = True
-    while has_more:
-        more = [
-            _folded(view)
+    more = dict(readers)
+    while more:
+        more = {
+            _folded(view): None
             for view in definitions
             if _folded(view) not in readers and any(_names(words[view], view, names[reader]) for reader in readers)
-        ]
-        readers.update(dict.fromkeys(more))
-        has_more = bool(more)
+        }
+        readers |= more
     ordered = _in_order([names[reader] for reader in readers], words)
     comments = database.query(_COLUMN_COMMENTS)
     return tuple(
@@ -67,11 +71,10 @@ def _folded(name: tuple[str, str]) -> _Name:
     return name[0].lower(), name[1].lower()
 
 
-def _words(sql: str) -> frozenset[str]:
-    """Return the names, words and stars of a view's query in lower case."""
+def _tokens(sql: str) -> list[Token]:
     from sqlglot import Dialect
 
-    return frozenset(token.text.lower() for token in Dialect.get_or_raise("duckdb").tokenize(_body(sql)))
+    return Dialect.get_or_raise("duckdb").tokenize(sql)
 
 
 def _names(words: frozenset[str], view: tuple[str, str], relation: tuple[str, str]) -> bool:
@@ -88,7 +91,7 @@ def _in_order(views: Sequence[tuple[str, str]], words: dict[tuple[str, str], fro
         free = [
             view
             for view in remaining
-            if not any(other != view and _names(words[view], view, other) for other in remaining)
+            if not any(reader != view and _names(words[view], view, reader) for reader in remaining)
         ]
         ordered += free or remaining  # names of columns may look like a ring of views
         remaining = [view for view in remaining if view not in ordered]
@@ -99,21 +102,15 @@ def _script(
     view: tuple[str, str], sql: str, comment: str | None, column_comments: Sequence[tuple[str, str]]
 ) -> ViewScript:
     qualified = qualify(*view)
-
-    def statements() -> Iterator[str]:
-        yield f"CREATE VIEW {qualified}{_columns(sql)} AS {_body(sql)}"
-        if comment is not None:
-            yield f"COMMENT ON VIEW {qualified} IS {literal(comment)}"
-        for column, text in column_comments:
-            yield f"COMMENT ON COLUMN {qualified}.{quote(column)} IS {literal(text)}"
-
-    return ViewScript(".".join(view), f"DROP VIEW {qualified}", tuple(statements()))
-
-
-def _columns(sql: str) -> str:
-    """Return the list of columns of a CREATE VIEW, empty without a list."""
     head = sql[: len(sql) - len(_body_with_end(sql))].rstrip()[: -len("AS")].rstrip()
-    return f" {head[head.index('(') :]}" if head.endswith(")") else ""
+    columns = f" {head[head.index('(') :]}" if head.endswith(")") else ""
+    statements = [f"CREATE VIEW {qualified}{columns} AS {_body(sql)}"]
+    if comment is not None:
+        statements.append(f"COMMENT ON VIEW {qualified} IS {literal(comment)}")
+    statements += (
+        f"COMMENT ON COLUMN {qualified}.{quote(column)} IS {literal(text)}" for column, text in column_comments
+    )
+    return ViewScript(".".join(view), f"DROP VIEW {qualified}", tuple(statements))
 
 
 def _body(sql: str) -> str:
@@ -122,10 +119,8 @@ def _body(sql: str) -> str:
 
 
 def _body_with_end(sql: str) -> str:
-    from sqlglot import Dialect
-
     depth = 0
-    for token in Dialect.get_or_raise("duckdb").tokenize(sql):
+    for token in _tokens(sql):
         depth += {"(": 1, ")": -1}.get(token.text, 0)
         if depth == 0 and token.text.upper() == "AS":
             return sql[token.end + 1 :]

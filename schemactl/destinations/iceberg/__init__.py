@@ -5,8 +5,9 @@ lock, so its users must run one load at a time. The folders that dlt's filesyste
 and not loaded into. ``wei`` is a text, as dlt writes it. Columns hinted `partition` partition new tables.
 """
 
-from schemactl.destinations.iceberg.catalogue import NAMES, read_catalogue, stored
+from schemactl.destinations.iceberg.catalogue import read_catalogue
 from schemactl.destinations.iceberg.load import check_tables, load, read_ledger, read_past_loads, read_table
 from schemactl.destinations.iceberg.migration import ABILITIES, connect, render
+from schemactl.destinations.iceberg.types import NAMES, stored
 
 ADDRESS = "iceberg:FOLDER"

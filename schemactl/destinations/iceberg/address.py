@@ -46,12 +46,7 @@ class Address:
 
 
 def read_address(url: str) -> Address:
-    """Parse an address: a configured catalog if one has this name, else a folder.
-
-    Raises:
-        InputError: it names nothing, or an object store without a catalog, or a link leads it out of its repository.
-        DestinationError: the package `pyiceberg` is missing.
-    """
+    """Parse an address: a configured catalog if one has this name, else a folder."""
     kind, _, remainder = url.partition(":")
     location, _, query = remainder.partition("?")
     location = location if _SCHEME.fullmatch(location) else location.removeprefix("//")
@@ -76,11 +71,7 @@ def _configured(name: str) -> Mapping[str, Any] | None:
 
 
 def open_catalog(address: Address, *, is_written: bool) -> Catalog:
-    """Return the catalog; a folder's missing catalog is created if ``is_written``.
-
-    Raises:
-        DestinationError: it cannot be reached or opened, or a package is missing.
-    """
+    """Return the catalog; a folder's missing catalog is created if ``is_written``."""
     if address.folder is None:
         from pyiceberg.catalog import load_catalog
 
@@ -135,8 +126,8 @@ def _name_in(database: Path) -> str:
     return str(rows[0][0]) if len(rows) == 1 else _USUAL_NAME
 
 
-def wrap_iceberg_errors(task: str, again: str = "load again") -> AbstractContextManager[None]:
-    """Turn Iceberg's errors into ``DestinationError``, ``cannot TASK: ...``; ``again`` is the way out of a conflict."""
+def wrap_iceberg_errors(task: str, hint: str = "load again") -> AbstractContextManager[None]:
+    """Turn Iceberg's errors into ``DestinationError``, ``cannot TASK: ...``; ``hint`` is the way out of a conflict."""
 
     def translate(error: Exception) -> DestinationError | None:
         import pyarrow
@@ -144,7 +135,7 @@ def wrap_iceberg_errors(task: str, again: str = "load again") -> AbstractContext
 
         match error:
             case CommitFailedException() | ValidationException():
-                return conflict(task, error, again)
+                return conflict(task, error, hint)
             case pyarrow.ArrowException() | OSError():
                 return DestinationError(f"cannot {task}: {error}")
         # The errors of pyiceberg, and of the database below it, have no base class.

@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from schemactl.destinations import Catalogue
-from schemactl.destinations._catalogue import choose_dataset, column_of, make_catalogue, with_nullable
+from schemactl.destinations._catalogue import choose_dataset, column_of, make_catalogue
 from schemactl.destinations._folder import refuse_links
-from schemactl.destinations._lake.types import kind_of, kind_there, types_of_files
-from schemactl.destinations._types import keeps_unknown_types
+from schemactl.destinations._lake.types import kind_there
 from schemactl.destinations.iceberg.address import Address, open_catalog, read_address, wrap_iceberg_errors
 from schemactl.destinations.parquet.bookkeeping import version_hashes
 from schemactl.destinations.parquet.journal import folders_in, list_files
 from schemactl.errors import DestinationError, InputError
-from schemactl.schema.structure import NameLimits
 from schemactl.schema.templates import VERSION_TABLE
-from schemactl.schema.types import Column, Properties
+from schemactl.schema.types import Properties
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
     from pyiceberg.table import Table
 
-NAMES: Final = NameLimits()
-
-WIDENS: Final = frozenset((("int", "bigint"), ("float", "double"), ("decimal", "decimal")))
-"""Types that Iceberg widens in place (its specification, "schema evolution"); decimals by digits before the point."""
 
 COMMENT: Final = "comment"
 """The property that describes a table."""
@@ -94,29 +87,21 @@ def _tables_of_folder(folder: Path) -> dict[str, Path]:
     return {name: file for name, file in newest_files if file}
 
 
-def check_place(address: Address, schema_name: str, done: str, hint: str) -> None:
+def check_place(address: Address, schema_name: str, verb: str, hint: str) -> None:
     """Refuse a folder with Iceberg tables that dlt's filesystem made, which has no catalog.
 
-    ``done`` is the verb of the message: ``loaded``, ``migrated``.
-
-    Raises:
-        DestinationError: there are such tables.
+    ``verb`` is the message's: ``loaded``, ``migrated``.
     """
     if address.folder is None or address.database is None or address.database.is_file():
         return
     candidates = (address.folder, address.folder / (address.dataset or schema_name))
     if any(candidate.is_dir() and _tables_of_folder(candidate) for candidate in candidates):
-        message = f"the tables in `{address.folder}` were created by dlt without a catalog and cannot be {done}"
+        message = f"the tables in `{address.folder}` were created by dlt without a catalog and cannot be {verb}"
         raise DestinationError(message, hint=hint)
 
 
 def _catalogue(tables: Mapping[str, Table], versions: list[tuple[str, str]], dataset: str, origin: str) -> Catalogue:
-    columns = (
-        (name, column_of(column, kind, is_nullable, description=docs.get(column)))
-        for name, table in tables.items()
-        for docs in ({field.name: field.doc for field in table.schema().fields},)
-        for column, kind, is_nullable in columns_of(table)
-    )
+    columns = ((name, column_of(*column)) for name, table in tables.items() for column in columns_of(table))
     texts = {name: table.properties.get(COMMENT) for name, table in tables.items()}
     return make_catalogue(dataset, origin, columns, texts, versions)
 
@@ -141,26 +126,10 @@ def versions_in(table: Table) -> list[tuple[str, str]]:
     return [(row["schema_name"], row["version_hash"]) for row in newest_first]
 
 
-def columns_of(table: Table) -> Iterator[tuple[str, Properties, bool]]:
-    """Yield name, type and whether it may be null of all columns."""
+def columns_of(table: Table) -> Iterator[tuple[str, Properties, bool, str | None]]:
+    """Yield name, type, whether it may be null, and description of all columns."""
     from pyiceberg.io.pyarrow import schema_to_pyarrow
 
     for field in table.schema().fields:
         kind = kind_there(schema_to_pyarrow(field.field_type), str(field.field_type))
-        yield field.name, kind, not field.required
-
-
-_NATIVE: Final = re.compile(r"timestamp(tz)?_ns|uuid|fixed\[\d+\]|unknown|variant|geometry.*|geography.*")
-"""Types of Iceberg that neither dlt nor Spark's DDL of a schema has."""
-settle: Final = types_of_files("Iceberg", lambda written: _NATIVE.fullmatch(written) is not None).settle
-
-
-@keeps_unknown_types
-def stored(column: Column) -> Properties:
-    """Return such a column as Iceberg's catalog has it after dlt writes it."""
-    return with_nullable(new_kind(column), column)
-
-
-def new_kind(column: Column) -> Properties:
-    """Return the type that a column gets."""
-    return kind_of(settle(column), has_time=True, sizes=(32,))
+        yield field.name, kind, not field.required, field.doc

@@ -63,15 +63,10 @@ class FolderCatalog(SqlCatalog):
     def load_table(self, identifier: str | Identifier) -> Table:
         """See ``Catalog``; raises ``DestinationError`` for a table that is not in the folder, or names Python code."""
         table = SqlCatalog.load_table(self, identifier)
-        check_table(table.metadata.properties, f"`{'.'.join(table.name())}`")
+        for name in _IMPORTED:
+            if name in table.metadata.properties:
+                message = f"table `{'.'.join(table.name())}` names a Python class (`{name}`), which is not imported"
+                raise DestinationError(message, hint="remove that property of the table")
         FolderFileIO(self.properties).check(table.location())
         FolderFileIO(self.properties).check(f"{table.location().rstrip('/')}/data/")
         return table
-
-
-def check_table(properties: Properties, shown: str) -> None:
-    """Raise ``DestinationError`` if the properties of a table name a Python class."""
-    named = next((name for name in _IMPORTED if name in properties), None)
-    if named is not None:
-        message = f"table {shown} names a Python class (`{named}`), which is not imported"
-        raise DestinationError(message, hint="remove that property of the table")

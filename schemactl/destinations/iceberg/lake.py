@@ -21,11 +21,11 @@ from pyiceberg.table import Table as IcebergTable
 
 from schemactl.destinations._bookkeeping import (
     bookkeeping_of,
-    find_columns,
     find_names,
     knows_schema,
     rows_of,
     rows_of_load,
+    stored_as,
 )
 from schemactl.destinations._catalogue import choose_migrated
 from schemactl.destinations._journal import Versions, is_attempt, journal_error, journal_text, read_journal
@@ -34,8 +34,9 @@ from schemactl.destinations._lake.lock import holding
 from schemactl.destinations._lake.table import DataFile, Lake
 from schemactl.destinations._lake.types import arrow_type, kind_of
 from schemactl.destinations.iceberg.address import Address, lock_folder, wrap_iceberg_errors
-from schemactl.destinations.iceberg.catalogue import COMMENT, NAMES, WIDENS, datasets_in, new_kind, tables_in
+from schemactl.destinations.iceberg.catalogue import COMMENT, datasets_in, tables_in
 from schemactl.destinations.iceberg.table import LOAD_ID, IcebergLakeTable, discard_uncommitted, local_path
+from schemactl.destinations.iceberg.types import NAMES, WIDENS, new_kind
 from schemactl.errors import CommandWarning, DestinationError, backquoted
 from schemactl.normalization.package import INPUTS_TABLE, LoadPackage
 from schemactl.schema.templates import VERSION_TABLE
@@ -102,7 +103,7 @@ class IcebergLake(Lake):
         partitions: Sequence[str] = (),
         description: str | None = None,
     ) -> IcebergLakeTable:
-        """Make a table; ``stated`` are Iceberg's own properties of it."""
+        """Make a table; ``table_properties`` are Iceberg's own."""
         properties = {LOAD_ID: load_id, **({COMMENT: description} if description else {}), **(table_properties or {})}
         identifier = (*self.namespace, name)
         with wrap_iceberg_errors(f"create the table `{name}` in `{self.origin}`"):
@@ -144,22 +145,15 @@ class IcebergLake(Lake):
 
     def drop(self, name: str) -> None:
         with wrap_iceberg_errors(f"remove `{name}` from `{self.origin}`"):
-            folder = self._local_place(name)
-            others = [other_name for other_name in tables_in(self.catalog, self.dataset) if other_name != name]
-            other_folders = [
-                other_folder for other_name in others if (other_folder := self._local_place(other_name)) is not None
-            ]
+            folders = {table: self._local_place(table) for table in tables_in(self.catalog, self.dataset)}
+            folder = folders.pop(name, None)
             if self.address.folder is not None:
                 self.catalog.drop_table((*self.namespace, name))
             else:
                 self.catalog.purge_table((*self.namespace, name))
-            # Also the files that are in no commit.
-            if (
-                folder
-                and folder.is_dir()
-                and not any(other_folder.is_relative_to(folder) for other_folder in other_folders)
-            ):
-                shutil.rmtree(folder)
+            is_shared = folder and any(other and other.is_relative_to(folder) for other in folders.values())
+            if folder and folder.is_dir() and not is_shared:
+                shutil.rmtree(folder)  # with the files that are in no commit
 
     def _local_place(self, name: str) -> Path | None:
         """Return the folder of a table, links followed; None if it is not below a local folder of the catalog."""
@@ -286,11 +280,10 @@ class IcebergLake(Lake):
     def _stored_tables(self, table: Table) -> Iterator[tuple[IcebergTable, Mapping[str, str]]]:
         """Yield the tables of the dataset that store a table, with the names of its columns there."""
         exists = self.catalog.namespace_exists(self.namespace)
-        for name in find_names(tables_in(self.catalog, self.dataset) if exists else [], table.name):
-            iceberg_table = self.catalog.load_table((*self.namespace, name))
-            columns = find_columns(table, [field.name for field in iceberg_table.schema().fields], self.origin)
-            if columns is not None:
-                yield iceberg_table, columns
+        names = find_names(tables_in(self.catalog, self.dataset) if exists else [], table.name)
+        tables = {name: self.catalog.load_table((*self.namespace, name)) for name in names}
+        stored_tables = stored_as(table, names, lambda name: tables[name].schema().column_names, self.origin)
+        return ((tables[name], columns) for name, columns in stored_tables)
 
 
 def lake_to_write(address: Address, schema_name: str, catalog: Catalog, *, is_migrated: bool = False) -> IcebergLake:
@@ -298,9 +291,7 @@ def lake_to_write(address: Address, schema_name: str, catalog: Catalog, *, is_mi
 
     It is the address's dataset, else the only one that was loaded with this schema, else a new one named after the
     schema. A migration uses the only dataset with tables, if no other schema was loaded into it, before a new one.
-
-    Raises:
-        InputError: several datasets fit.
+    ``InputError`` if several datasets fit.
     """
     if address.dataset is not None:
         return IcebergLake(address, catalog, address.dataset)
@@ -332,7 +323,5 @@ def arrow_rows(table: Table, rows: Sequence[Sequence[Any]]) -> pyarrow.Table:
 
 def equals(values: Mapping[str, Any]) -> BooleanExpression:
     """Return the condition that columns have some values."""
-    condition: BooleanExpression = AlwaysTrue()
-    for name, value in values.items():
-        condition = And(condition, EqualTo(term=Reference(name), value=value))
-    return condition
+    conditions = (EqualTo(term=Reference(name), value=value) for name, value in values.items())
+    return And(AlwaysTrue(), AlwaysTrue(), *conditions)

@@ -43,7 +43,14 @@ def check_tables(url: str, schema: Schema) -> None:
     """Find out whether the tables of a schema can be loaded; see ``Loader``."""
     address = read_address(url)
     _check_folder(address, schema.name)
-    check_schema(_existing(address, schema.name) or _empty_lake(address, schema.name), schema)
+    lake = _existing(address, schema.name)
+    if lake is None:  # the dataset that a load would create, in an empty catalog of this process
+        with driver("sqlalchemy", "iceberg"):
+            from pyiceberg.catalog.memory import InMemoryCatalog
+
+            from schemactl.destinations.iceberg.lake import IcebergLake
+        lake = IcebergLake(address, InMemoryCatalog("empty"), address.dataset or schema.name)
+    check_schema(lake, schema)
 
 
 def load(url: str, package: LoadPackage, progress: Progress) -> None:
@@ -66,15 +73,6 @@ def _check_folder(address: Address, schema_name: str) -> None:
         check_writable(address.folder)
     hint = "load into another folder, or use the same catalog for dlt and schemactl: iceberg:CATALOG?dataset=NAME"
     check_place(address, schema_name, "loaded", hint)
-
-
-def _empty_lake(address: Address, schema_name: str) -> IcebergLake:
-    """Return the dataset that a load would create, in an empty catalog of this process."""
-    with driver("sqlalchemy", "iceberg"):
-        from pyiceberg.catalog.memory import InMemoryCatalog
-
-        from schemactl.destinations.iceberg.lake import IcebergLake
-    return IcebergLake(address, InMemoryCatalog("empty"), address.dataset or schema_name)
 
 
 def _existing(address: Address, schema_name: str) -> IcebergLake | None:

@@ -14,7 +14,8 @@ from schemactl.destinations._lake.migration import render_step
 from schemactl.destinations._lake.types import are_structures
 from schemactl.destinations._structure import gained_by_ddl
 from schemactl.destinations.iceberg.address import Address, lock_folder, open_catalog, read_address, wrap_iceberg_errors
-from schemactl.destinations.iceberg.catalogue import NAMES, WIDENS, check_place, new_kind, settle
+from schemactl.destinations.iceberg.catalogue import check_place
+from schemactl.destinations.iceberg.types import NAMES, WIDENS, new_kind, settle
 from schemactl.errors import DestinationError, InputError
 from schemactl.migration.abilities import ON_FILES, Abilities
 from schemactl.migration.records import NO_PATIENCE, Patience
@@ -25,7 +26,7 @@ from schemactl.schema.types import Column
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
 
-    from schemactl.destinations.iceberg.session import IcebergMigration
+    from schemactl.destinations.iceberg.migration_session import IcebergMigration
 
 
 def _retype(before: Column, after: Column) -> Way:
@@ -79,7 +80,7 @@ def connect(
     address = read_address(url)
     check_place(address, schema_name, "migrated", "register them in a catalog: iceberg:CATALOG?dataset=NAME")
     from schemactl.destinations.iceberg.lake import lake_to_write
-    from schemactl.destinations.iceberg.session import IcebergMigration
+    from schemactl.destinations.iceberg.migration_session import IcebergMigration
 
     with ExitStack() as resources:
         if not is_read_only:

@@ -69,7 +69,7 @@ class IcebergLakeTable(LakeTable):
 
     @property
     def kinds(self) -> Mapping[str, Properties]:
-        return {name: kind for name, kind, _ in columns_of(self.table)}
+        return {name: kind for name, kind, *_ in columns_of(self.table)}
 
     @property
     def version(self) -> int:
@@ -78,7 +78,14 @@ class IcebergLakeTable(LakeTable):
 
     @property
     def blocker(self) -> str | None:
-        return partition_blocker(self.table)
+        for field in self.table.spec().fields:
+            name = self.table.schema().find_column_name(field.source_id)
+            if not isinstance(field.transform, IdentityTransform):
+                partition = f"`{field.transform}` of `{name}`"
+                return f"is partitioned by {partition}, and only partitions by plain values are written"
+            if not can_partition(self.kinds.get(str(name), {})):
+                return f"is partitioned by `{name}`, of a type that schemactl does not partition by"
+        return None
 
     @property
     def partitions(self) -> Sequence[str]:
@@ -102,9 +109,8 @@ class IcebergLakeTable(LakeTable):
         self, file: DataFile, file_schema: pyarrow.Schema, columns: Sequence[str]
     ) -> tuple[Mapping[str, str | None], Mapping[str, Any]]:
         names = names_in(file_schema, self.table, columns, file.path)
-        return names, {
-            name: _absent_value(self.table, file.handle, name) for name, file_name in names.items() if file_name is None
-        }
+        absent = (name for name, file_name in names.items() if file_name is None)
+        return names, {name: _absent_value(self.table, file.handle, name) for name in absent}
 
     def read(
         self, file: DataFile, columns: Sequence[str], groups: Sequence[int] | None = None
@@ -169,7 +175,7 @@ class IcebergLakeTable(LakeTable):
         load_id: str,
         snapshot_properties: Mapping[str, str] | None = None,
     ) -> None:
-        """Add and remove files in one step, marked with the load; ``stated`` is written into the snapshot, too."""
+        """Add and remove files in one step; the snapshot is marked with the load and further properties."""
         new = [described(self.table.io, self.table.metadata, path) for path in added]
         with wrap_iceberg_errors(f"commit to `{self.name}`"), self.table.transaction() as transaction:
             if self.table.name_mapping() is None:  # by which files without ids of columns are read
@@ -238,14 +244,18 @@ class IcebergLakeTable(LakeTable):
             if current_name != name and (current_name is None or current_name != column)
         }
         reused = former & set(names)
-        stale = [file for file in self.files() if reused & _names_without_ids(self.table, file.path)] if reused else []
-        if not stale:
-            return
+        stale: list[DataFile] = []
         added: list[str] = []
-        for file in stale:
+        for file in self.files() if reused else ():
+            with self.table.io.new_input(file.path).open() as stream:
+                file_schema = pyarrow.parquet.read_schema(stream)
+            if reused.isdisjoint(file_schema.names) or _has_ids(file_schema):
+                continue
+            stale.append(file)
             path = self.new_file(f"{_SAME_ROWS_PREFIX}{uuid.uuid4().hex}-00000.parquet")
             added += write_rows(self, path, self.read(file, self.fields.names))
-        self.commit(added, stale, load_id, {_SAME_ROWS: "true"})
+        if stale:
+            self.commit(added, stale, load_id, {_SAME_ROWS: "true"})
 
 
 def discard_uncommitted(table: IcebergLakeTable, attempt: str) -> None:
@@ -282,31 +292,10 @@ def partitions_of_spec(metadata: TableMetadata) -> tuple[str, ...]:
     return tuple(fields.find_field(partition_field.source_id).name for partition_field in metadata.spec().fields)
 
 
-def partition_blocker(table: Table) -> str | None:
-    """Return why no files for a table's partitions are written, None if they are."""
-    kinds = {name: kind for name, kind, _ in columns_of(table)}
-    for field in table.spec().fields:
-        name = table.schema().find_column_name(field.source_id)
-        if not isinstance(field.transform, IdentityTransform):
-            return f"is partitioned by `{field.transform}` of `{name}`, and only partitions by plain values are written"
-        if name not in kinds or not can_partition(kinds[name]):
-            return f"is partitioned by `{name}`, of a type that schemactl does not partition by"
-    return None
-
-
 def fields_of(metadata: TableMetadata) -> pyarrow.Schema:
     """Return a table's columns as new files are to hold them."""
     arrow_schema = schema_to_pyarrow(metadata.schema(), include_field_ids=True)
     return pyarrow.schema([field.with_type(plain_type(field.type)) for field in arrow_schema])
-
-
-def _names_without_ids(table: Table, path: str) -> set[str]:
-    """Return the columns of a file that refers to them by name, not by Iceberg's ids."""
-    with table.io.new_input(path).open() as stream:
-        file_schema = pyarrow.parquet.read_schema(stream)
-    return (
-        set() if any(b"PARQUET:field_id" in (field.metadata or {}) for field in file_schema) else set(file_schema.names)
-    )
 
 
 def local_path(path: str) -> Path | None:
@@ -381,49 +370,39 @@ def iceberg_type(arrow_type: pyarrow.DataType) -> IcebergType:
 def check_new_names(table: Table, fields: Sequence[pyarrow.Field]) -> None:
     """Refuse new fields inside columns of a table under names that files without ids have for former fields.
 
-    Raises:
-        DestinationError: values of a former field would turn up in a new one.
+    Values of a former field would turn up in a new one.
     """
-    mapping = {mapped_field.field_id: mapped_field for mapped_field in table.name_mapping() or ()}
+    mapping = {mapped_field.field_id: mapped_field.fields for mapped_field in table.name_mapping() or ()}
     for field in fields:
-        field_id = _found(table.schema(), field.name)
-        known_field = mapping.get(field_id)
-        if known_field is not None:
-            _check_new(table, field, field.name, known_field.fields)
+        _check_new(table, field, field.name, mapping.get(_field_id(table.schema(), field.name), ()))
 
 
 def _check_new(table: Table, field: pyarrow.Field, parent_path: str, mapped_fields: Sequence[MappedField]) -> None:
     for part_name, inner in _inner_fields(field):
         name = part_name or inner.name
         field_path = f"{parent_path}.{name}"
-        field_id = _found(table.schema(), field_path)
+        field_id = _field_id(table.schema(), field_path)
         if field_id is None and any(name in mapped_field.names for mapped_field in mapped_fields):
             raise DestinationError(
                 f"`{table.name()[-1]}.{field_path}` is new, and files have values of a former field under its name",
                 hint=COMPACT,
             )
-        inner_fields = next(
-            (mapped_field.fields for mapped_field in mapped_fields if mapped_field.field_id == field_id), ()
-        )
         if field_id is not None:
-            _check_new(table, inner, field_path, inner_fields)
+            inner_fields = (mapped_field.fields for mapped_field in mapped_fields if mapped_field.field_id == field_id)
+            _check_new(table, inner, field_path, next(inner_fields, ()))
 
 
 def names_in(file_schema: pyarrow.Schema, table: Table, columns: Sequence[str], path: str) -> dict[str, str | None]:
     """Return the names of columns in the file at ``path``; None for missing columns.
 
     It goes by Iceberg's ids, or by the names that columns have had.
-
-    Raises:
-        DestinationError: fields were renamed or dropped inside a column: their values would be lost.
     """
     schema = table.schema()
-    has_ids = any(_FIELD_ID in (field.metadata or {}) for field in file_schema)
     mapping = {field.field_id: field.names for field in table.name_mapping() or schema.name_mapping}
     file_names: dict[str, str | None] = {}
     for column in columns:
         field_id = schema.find_field(column).field_id
-        if has_ids:
+        if _has_ids(file_schema):
             name = next((field.name for field in file_schema if _id_of(field) == field_id), None)
         else:
             name = next((name for name in mapping.get(field_id, ()) if name in file_schema.names), None)
@@ -431,6 +410,11 @@ def names_in(file_schema: pyarrow.Schema, table: Table, columns: Sequence[str], 
             _check_names(schema, file_schema.field(name), column, path)
         file_names[column] = name
     return file_names
+
+
+def _has_ids(file_schema: pyarrow.Schema) -> bool:
+    """Return whether a file refers to columns by Iceberg's ids, not by their names."""
+    return any(_FIELD_ID in (field.metadata or {}) for field in file_schema)
 
 
 def _id_of(field: pyarrow.Field) -> int | None:
@@ -442,7 +426,7 @@ def _check_names(schema: Schema, field: pyarrow.Field, parent_path: str, path: s
     """Refuse a file whose fields have other names by now: their values would be lost."""
     for part_name, inner in _inner_fields(field):
         field_path = f"{parent_path}.{part_name or inner.name}"
-        by_id, by_name = _id_of(inner), _found(schema, field_path)
+        by_id, by_name = _id_of(inner), _field_id(schema, field_path)
         if by_name is None or (by_id is not None and by_id != by_name):
             raise DestinationError(
                 f"`{parent_path}` has a field that was renamed or dropped after `{path}` was written", hint=COMPACT
@@ -460,7 +444,7 @@ def _inner_fields(field: pyarrow.Field) -> list[tuple[str, pyarrow.Field]]:
     return [("element", data_type.value_field)] if is_nested(data_type) else []
 
 
-def _found(schema: Schema, name: str) -> int | None:
+def _field_id(schema: Schema, name: str) -> int | None:
     try:
         return int(schema.find_field(name).field_id)
     except ValueError:

@@ -84,8 +84,8 @@ def read_definitions(url: str) -> tuple[Definition, ...]:
             sql = text_of(session.query(f"show create table {quoted_dataset}.{quote(name, '`')}")[0][1])
             sql = sql.replace("CREATE TABLE ", f"CREATE TABLE {quoted_dataset}.", 1)
             tables.append(Definition(name, _JSON.sub(r"\g<other>", _NEXT_ID.sub("", sql))))
-        others = (Definition(table, text_of(sql)) for table, sql in session.query(_OTHERS, dataset, dataset))
-        return (*tables, *others)
+        views_and_triggers = session.query(_OTHERS, dataset, dataset)
+        return (*tables, *(Definition(table, text_of(sql)) for table, sql in views_and_triggers))
 
 
 def read_queries(url: str) -> tuple[StoredQuery, ...]:

@@ -12,13 +12,7 @@ from typing import Final
 from schemactl.destinations._load import carry_out
 from schemactl.destinations._reading import DatasetReader
 from schemactl.destinations._session import ddl_of
-from schemactl.destinations._sql_load import (
-    SqlDataset,
-    SqlLoad,
-    check_schema,
-    choose_target,
-    dataset_to_read,
-)
+from schemactl.destinations._sql_load import SqlDataset, SqlLoad, check_schema, choose_target
 from schemactl.destinations.mysql.session import open_session, parse_address
 from schemactl.normalization.package import LoadPackage
 from schemactl.progress import Progress
@@ -30,7 +24,7 @@ from schemactl.schema.types import Schema
 def _open_to_read(url: str, schema_name: str) -> Iterator[SqlDataset]:
     address = parse_address(url)
     with open_session(address) as session:
-        yield dataset_to_read(session, address.dataset, schema_name)
+        yield SqlDataset(session, choose_target(session, address.dataset, schema_name))
 
 
 _READER: Final = DatasetReader(_open_to_read)

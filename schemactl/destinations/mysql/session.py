@@ -128,22 +128,31 @@ class MySqlSession(Session):
 
     def columns(self, dataset: str, folded: str | None) -> list[tuple[str, bool, bool, str | None, str]]:
         jsons = json_columns(self, dataset)
-        return [
-            (table, is_table, True, name, _as_made("json" if (table, name) in jsons else text_of(kind)))
-            for table, is_table, name, kind in self.query(_COLUMNS, dataset, folded, folded)
-        ]
+        columns: list[tuple[str, bool, bool, str | None, str]] = []
+        for table, is_table, name, stored_type in self.query(_COLUMNS, dataset, folded, folded):
+            written = "json" if (table, name) in jsons else text_of(stored_type)
+            kind = kind_of(written)
+            # The catalog has several spellings of a type; loads compare with the one that they write.
+            if is_short_float(written):
+                spelling = written
+            elif "data_type" in kind:
+                spelling = column_type(Column("", kind))
+            else:
+                spelling = without_width(own_type(written) or written)
+            columns.append((table, is_table, True, name, spelling))
+        return columns
 
     def stored_rows(self, staged: StagedTable) -> Iterator[list[tuple[Any, ...]]]:
         from schemactl.destinations._rows import stored_rows
 
         # Without a scale it keeps no digits after the point, as with dlt: MySQL would round them.
-        whole = [
+        integral = [
             (index, column)
             for index, column in enumerate(staged.table.columns.values())
             if column.data_type is DataType.DECIMAL and column_type(column).endswith(",0)")
         ]
         for rows in stored_rows(staged):
-            for index, column in whole:
+            for index, column in integral:
                 if any(row[index] is not None and row[index] != row[index].to_integral_value() for row in rows):
                     message = f"column `{column.name}` of table `{staged.table.name}` is `{column_type(column)}`"
                     raise DestinationError(
@@ -190,14 +199,6 @@ def json_columns(session: MySqlSession, dataset: str) -> frozenset[tuple[str, st
     return frozenset((table, match["name"].replace('""', '"')) for table, match in rows if match)
 
 
-def _as_made(written: str) -> str:
-    """Return a type of the catalog as this destination writes it: the same type has several spellings there."""
-    kind = kind_of(written)
-    if is_short_float(written):
-        return written
-    return column_type(Column("", kind)) if "data_type" in kind else without_width(own_type(written) or written)
-
-
 def _translate(error: Any, task: str, address: ServerAddress, hint: str | None = None) -> DestinationError:
     number, message_text = (error.args[0], str(error.args[1])) if len(error.args) == 2 else (0, str(error))
     message = without_password(" ".join(message_text.split()), address)
@@ -220,11 +221,7 @@ def parse_address(url: str) -> ServerAddress:
 
 @contextmanager
 def open_session(address: ServerAddress) -> Iterator[MySqlSession]:
-    """Open a connection; writes of a load are rolled back unless it commits.
-
-    Raises:
-        DestinationError: the server cannot be reached, or PyMySQL is not installed.
-    """
+    """Open a connection; writes of a load are rolled back unless it commits."""
     with driver("pymysql", "mysql"):
         import pymysql
     parameters: dict[str, Any] = {key: value for key, value in address.parameters.items() if key in _TAKEN}

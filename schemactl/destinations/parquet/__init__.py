@@ -4,8 +4,9 @@ It has the layout of dlt's ``filesystem`` destination for Parquet, so a dlt pipe
 the other way round. A load is written down in a journal before anything is moved (``journal``).
 """
 
-from schemactl.destinations.parquet.catalogue import NAMES, read_catalogue, stored
+from schemactl.destinations.parquet.catalogue import read_catalogue
 from schemactl.destinations.parquet.load import check_tables, load, read_ledger, read_past_loads, read_table
 from schemactl.destinations.parquet.migration import ABILITIES, connect, render
+from schemactl.destinations.parquet.types import NAMES, stored
 
 ADDRESS = "parquet:FOLDER"

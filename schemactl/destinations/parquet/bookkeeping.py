@@ -21,7 +21,7 @@ from urllib.parse import quote
 from schemactl.destinations._bookkeeping import find_names, rows_of, rows_of_load
 from schemactl.destinations._catalogue import OURS
 from schemactl.destinations._folder import read_lines, refuse_links
-from schemactl.destinations._migration.ledger import RUNS, Ledger, keys_of, latest_rows
+from schemactl.destinations._migration.ledger import Ledger, keys_of, latest_rows
 from schemactl.destinations.parquet.journal import INIT, JSONL_ENDING, Listing, list_files, write_text
 from schemactl.errors import DestinationError
 from schemactl.normalization.package import INPUTS_TABLE, LoadPackage
@@ -50,8 +50,8 @@ class StoredVersion:
     path: Path
 
     def line(self) -> dict[str, Any]:
-        """Return dlt's line: the hash, the schema as JSON in a text ...; raises as ``lines_of``."""
-        return lines_of(self.path, "version_hash")[0]
+        """Return dlt's line: the hash, the schema as JSON in a text ..."""
+        return list(iterate_lines(self.path, "version_hash"))[0]  # noqa: RUF015 - each line is checked
 
 
 def stored_versions(listing: Listing, version_hash: str | None = None) -> list[StoredVersion]:
@@ -67,18 +67,13 @@ def stored_versions(listing: Listing, version_hash: str | None = None) -> list[S
     return sorted(ours, key=lambda version: version.time, reverse=True)
 
 
-def has_runs(dataset: Path) -> bool:
-    """Return whether migrations have begun in a folder, even if they have created no table."""
-    return (dataset / RUNS.name).is_dir()
-
-
 def version_hashes(listing: Listing) -> list[tuple[str, str]]:
     """Return names and hashes of the schemas that dlt keeps there, the last one first."""
     return [(version.name, str(version.line()["version_hash"])) for version in stored_versions(listing)]
 
 
 def read_rows(listing: Listing, table: Table, /, **equal: str) -> Iterator[dict[str, Any]]:
-    """Yield rows of one of dlt's tables or of loaded files, as ``ReadRows`` does; raises as ``lines_of``."""
+    """Yield rows of one of dlt's tables or of loaded files, as ``ReadRows`` does."""
     if table.name == VERSION_TABLE:
         # For dlt the schema with the latest time is the current one, even if a clock was wrong.
         stored = stored_versions(listing, equal.get("version_hash"))
@@ -130,13 +125,8 @@ def _json(values: dict[str, Any]) -> str:
     return json.dumps(texts, ensure_ascii=False, separators=(",", ":"))
 
 
-def lines_of(path: Path, key: str) -> list[dict[str, Any]]:
-    """Return the objects in a file of JSON lines; ``DestinationError`` unless all of them have ``key``."""
-    return list(iterate_lines(path, key))
-
-
 def iterate_lines(path: Path, key: str) -> Iterator[dict[str, Any]]:
-    """Yield the objects in a file of JSON lines, which may be large; raises as ``lines_of``."""
+    """Yield the objects in a file of JSON lines, at least one; ``DestinationError`` unless all of them have ``key``."""
     row = None
     try:
         for line in read_lines(path.parent, path):
@@ -173,7 +163,7 @@ class FolderLedger(Ledger):
             if "run_id" in equal
             else sorted(table_folder.glob(f"*{JSONL_ENDING}"))
         )
-        return [line for path in files if os.path.lexists(path) for line in lines_of(path, "run_id")]
+        return [line for path in files if os.path.lexists(path) for line in iterate_lines(path, "run_id")]
 
     def replace_rows(self, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
         for run_id in sorted({str(row["run_id"]) for row in rows}):

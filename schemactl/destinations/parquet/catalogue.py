@@ -9,29 +9,17 @@ from urllib.parse import unquote
 
 from schemactl.destinations import Catalogue
 from schemactl.destinations._address import FolderAddress, folder_address
-from schemactl.destinations._catalogue import choose_dataset, column_of, make_catalogue, unknown
+from schemactl.destinations._catalogue import choose_dataset, column_of, make_catalogue
 from schemactl.destinations._folder import refuse_links
-from schemactl.destinations._lake.types import is_arrow_name, types_of_files
-from schemactl.destinations._types import decimal, keeps_unknown_types
 from schemactl.destinations.parquet.bookkeeping import version_hashes
 from schemactl.destinations.parquet.journal import PARQUET_ENDING, Listing, folders_in, list_files
+from schemactl.destinations.parquet.types import kind_of
 from schemactl.errors import DestinationError, InputError
-from schemactl.schema.nested_types import read_type, structure_of, write_type
-from schemactl.schema.structure import DATABASE_TYPE, NameLimits
-from schemactl.schema.types import Column, DataType, Properties
-from schemactl.type_systems.arrow_types import (
-    arrow_type_of,
-    from_exact_arrow,
-    is_nested,
-    plain_type,
-    scalar_properties,
-    scalar_type,
-)
+from schemactl.schema.types import Column
 
 if TYPE_CHECKING:
     import pyarrow
 
-NAMES: Final = NameLimits()
 
 _HIVE_NULL: Final = "__HIVE_DEFAULT_PARTITION__"
 
@@ -54,10 +42,12 @@ def catalogue_of(dataset: Path, is_read: Callable[[str], bool] = lambda _: True)
     """
     listing = list_files(dataset)
     table_columns: list[tuple[str, Column]] = []
-    for table, file in _tables(listing).items():
-        if not is_read(table):
+    for table in filter(is_read, listing.folders()):
+        files = table_files(listing, table)
+        if not files:
             continue
-        columns = file_columns(listing.of(table)[file])
+        file = max(files)
+        columns = file_columns(files[file])
         # A column that a table is partitioned by is in the names of folders only.
         keys = [Column(key, {"data_type": "text"}) for key in partition_values(file) if key not in columns]
         table_columns += ((table, column) for column in (*columns.values(), *keys))
@@ -74,11 +64,7 @@ def holds_tables(folder: Path) -> bool:
 def find_dataset(address: FolderAddress, *, is_made: bool = False) -> Path:
     """Return the folder of the dataset: the address's folder itself if it holds tables, else the one in it.
 
-    If ``is_made``, it may be a folder that does not exist yet.
-
-    Raises:
-        InputError: no folder has tables, or several have.
-        DestinationError: a folder cannot be listed, or the dataset is a link in the folder.
+    If ``is_made``, it may be a folder that does not exist yet. ``InputError`` if no folder has tables, or several have.
     """
     if address.dataset is None and holds_tables(address.folder):
         return address.folder
@@ -91,12 +77,6 @@ def find_dataset(address: FolderAddress, *, is_made: bool = False) -> Path:
         dataset = choose_dataset(datasets, address.dataset, f"parquet:{address.folder}")
     refuse_links(address.folder, address.folder / dataset)
     return address.folder / dataset
-
-
-def _tables(listing: Listing) -> dict[str, str]:
-    """Return the last file of each table."""
-    last_files = ((table, max(table_files(listing, table), default=None)) for table in listing.folders())
-    return {table: name for table, name in last_files if name}
 
 
 def table_files(listing: Listing, table: str) -> dict[str, Path]:
@@ -125,59 +105,4 @@ def file_columns(file: Path) -> dict[str, Column]:
         fields: pyarrow.Schema = pyarrow.parquet.read_schema(file)
     except (pyarrow.ArrowException, OSError) as error:
         raise unreadable(file, error) from error
-    return {field.name: column_of(field.name, _kind(field.type), field.nullable) for field in fields}
-
-
-def _kind(of: pyarrow.DataType) -> Properties:
-    import pyarrow
-    import pyarrow.types as is_a
-
-    if is_a.is_dictionary(of):
-        return _kind(of.value_type)
-    if is_a.is_decimal(of):
-        is_wei = of.scale == 0 and of.precision >= 38
-        return {"data_type": "wei"} if is_wei else decimal(of.precision, of.scale)
-    if is_nested(of) and (nested_type := from_exact_arrow(of)) is not None:
-        written = write_type(nested_type)
-        # The DDL of a schema has one size of integers and floats, so a type that it cannot express is unknown to a
-        # schema.
-        return unknown(written if read_type(written) == nested_type else str(plain_type(of)))
-    # Integers of 64 bits without a sign are decimals to dlt, and no decimals in files.
-    is_foreign = is_a.is_uint64(of) or isinstance(of, pyarrow.BaseExtensionType)
-    return (None if is_foreign else scalar_properties(of)) or unknown(str(plain_type(of)))
-
-
-def _is_native(written: str) -> bool:
-    """Return whether a text is a type of footers that dlt lacks, also of structs and lists as Arrow writes them."""
-    import pyarrow
-
-    if "<" in written:
-        return True
-    return is_arrow_name(written) and DATABASE_TYPE in _kind(pyarrow.type_for_alias(written))
-
-
-settle: Final = types_of_files("Parquet", _is_native).settle
-
-
-@keeps_unknown_types
-def stored(column: Column) -> Properties:
-    """Return the type of such a column in the footers of dlt's Parquet files.
-
-    It does not contain nulls: Spark marks all columns as nullable.
-    """
-    column = settle(column)
-    if DATABASE_TYPE in column.properties:
-        return unknown(column.properties[DATABASE_TYPE])
-    if (structure := structure_of(column)) is not None:
-        return unknown(write_type(structure, has_comments=False))
-    properties = dict(column.properties)
-    if column.data_type is DataType.BIGINT:
-        size = properties.get("precision")
-        properties["precision"] = next((bits for bits in (8, 16, 32) if size is not None and size <= bits), 64)
-    if column.data_type is DataType.BINARY:
-        properties.pop("precision", None)  # dlt's files have a fixed length, and loads write any: both may be there
-    of = arrow_type_of(column)
-    try:
-        return _kind(scalar_type(properties) if of is None else of)
-    except ValueError:  # more digits than Arrow has
-        return decimal(properties["precision"], properties.get("scale") or 0)
+    return {field.name: column_of(field.name, kind_of(field.type), field.nullable) for field in fields}

@@ -81,11 +81,7 @@ class Listing:
 
 
 def list_files(dataset: Path) -> Listing:
-    """Return the files of a dataset without hidden ones; empty for a folder that does not exist.
-
-    Raises:
-        DestinationError: a folder cannot be listed, or the journal of a killed load cannot be read.
-    """
+    """Return the files of a dataset without hidden ones; empty for a folder that does not exist."""
     journal = find_journal(dataset) or Moves()
     paths = dict(_walk(dataset, ""))
     links = tuple(name for name, path in paths.items() if is_link(path))
@@ -95,11 +91,7 @@ def list_files(dataset: Path) -> Listing:
 
 
 def find_journal(dataset: Path) -> Moves | None:
-    """Return the moves that a killed load had still to do, None without any.
-
-    Raises:
-        DestinationError: the journal is unreadable, a link, or not one that a load writes.
-    """
+    """Return the moves that a killed load had still to do, None without any."""
     path = dataset / FOLDER / JOURNAL
     text = read_text(dataset, path)
     if text is None:
@@ -154,11 +146,7 @@ def commit(dataset: Path, journal: Moves) -> None:
 
 
 def write_text(folder: Path, path: Path, text: str) -> None:
-    """Replace a text file in a destination's folder in one step.
-
-    Raises:
-        DestinationError: it cannot be written, or there is a link on the way to it.
-    """
+    """Replace a text file in a destination's folder in one step."""
     refuse_links(folder, path)
     try:
         replace_file(path, text)
@@ -169,11 +157,7 @@ def write_text(folder: Path, path: Path, text: str) -> None:
 def recover(dataset: Path) -> None:
     """Finish or forget a killed load, and warn of it; remove what killed commands were writing to the bookkeeping.
 
-    Call it while no other load can write.
-
-    Raises:
-        OSError: a file cannot be moved or removed.
-        DestinationError: the journal cannot be read, is not one that a load writes, or files that it lists are gone.
+    Call it while no other load can write. ``OSError`` if a file cannot be moved or removed.
     """
     for folder in (dataset, *folders_in(dataset)):
         is_ours = folder == dataset or is_bookkeeping(folder.name) or folder.name.startswith(OURS)
@@ -246,12 +230,7 @@ def _sync(path: Path) -> None:
 
 
 def _walk(folder: Path, head: str) -> Iterator[tuple[str, Path]]:
-    """Yield files, files of tables directly in their folders or in partitions (``day=2024-01-31``), and links to any.
-
-    Raises:
-        DestinationError: a folder cannot be listed, is nested too deep, or a file that counts is a pipe, a device or
-            the like.
-    """
+    """Yield files, of tables directly in their folders or in partitions (``day=2024-01-31``), and links to any."""
     if head.count("/") > _MOST_LEVELS:
         raise DestinationError(f"`{folder}` is nested too deep", hint=f"at most {_MOST_LEVELS} nested folders")
     for path in _entries(folder):

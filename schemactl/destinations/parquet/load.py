@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -23,14 +23,7 @@ from schemactl.destinations._load import OTHER_TYPES, Chain, carry_out, chains_t
 from schemactl.destinations._reading import DatasetReader
 from schemactl.destinations._structure import cut, shown
 from schemactl.destinations.parquet.bookkeeping import new_files, read_rows
-from schemactl.destinations.parquet.catalogue import (
-    NAMES,
-    file_columns,
-    find_dataset,
-    partition_values,
-    stored,
-    table_files,
-)
+from schemactl.destinations.parquet.catalogue import file_columns, find_dataset, partition_values, table_files
 from schemactl.destinations.parquet.journal import (
     FOLDER,
     INIT,
@@ -45,6 +38,7 @@ from schemactl.destinations.parquet.journal import (
     recover,
 )
 from schemactl.destinations.parquet.table import FolderTable, field_of, write_file
+from schemactl.destinations.parquet.types import NAMES, stored
 from schemactl.errors import DestinationError
 from schemactl.normalization.package import Among, LoadPackage, PastLoads, StagedTable, rows_in
 from schemactl.progress import Progress
@@ -172,9 +166,13 @@ class ParquetLoad(FilesLoad[FolderTable]):
                 write_file(files[0], table.fields, ())
             check_device(self.dataset / table.name, self.dataset)
             check_rights(self.dataset / table.name)
-            gathered = [self.dataset / NEW / table.name / name for name in _names(self.package, table.name, len(files))]
-            for source, path in zip(files, gathered, strict=True):
-                link_or_copy(source, path)
+            gathered = []
+            for number, file in enumerate(files):
+                seed = f"{self.package.load_id}/{self.package.schema.name}/{table.name}/{number}"
+                # In dlt's layout: load id, id of the file.
+                name = f"{self.package.load_id}.{hashlib.sha256(seed.encode()).hexdigest()[:10]}{PARQUET_ENDING}"
+                gathered.append(self.dataset / NEW / table.name / name)
+                link_or_copy(file, gathered[-1])
             yield replace(change, added=tuple(map(str, gathered)))
 
     def commit(self, staged: Sequence[TableChange[FolderTable]]) -> None:
@@ -244,12 +242,6 @@ def _files(staged: StagedTable | None, *, is_first: bool) -> tuple[Path, ...]:
     return full or (staged.files[:1] if is_first else ())
 
 
-def _names(package: LoadPackage, table: str, count: int) -> list[str]:
-    """Return the names of new files in dlt's layout: load id, id of the file."""
-    seeds = (f"{package.load_id}/{package.schema.name}/{table}/{number}" for number in range(count))
-    return [f"{package.load_id}.{hashlib.sha256(seed.encode()).hexdigest()[:10]}{PARQUET_ENDING}" for seed in seeds]
-
-
 MOST_NAME_BYTES: Final = 255
 """The length that file systems allow for a folder's name."""
 
@@ -280,9 +272,6 @@ def check_files(listing: Listing, schema: Schema, tables: Iterable[Table], new: 
     """Find out whether the files of tables are ours, and can be read together with new files.
 
     For a table in ``new`` the columns of its file count, not the schema's; None if its files go.
-
-    Raises:
-        DestinationError: they are not, or cannot.
     """
     row_id = naming_of(schema).normalize_identifier("_dlt_id")
     for table in tables:
@@ -299,12 +288,19 @@ def check_files(listing: Listing, schema: Schema, tables: Iterable[Table], new: 
             if key and key not in columns:
                 hint = "name another folder, or another table: `--table`"
                 raise DestinationError(f"`{path}` was not written by dlt or schemactl: it has no `{key}`", hint=hint)
-            if expected is not None:
-                _check_columns(path, name, columns, expected, table.name)
+            hidden = [name for name in partition_values(name) if name not in columns]
+            if expected is not None and hidden:
+                message = f"`{path}` is partitioned by `{hidden[0]}`, which is not in the files"
+                raise DestinationError(message, hint=_REPLACE)
+            for column in expected or ():
+                file_column = columns.get(column.name)
+                if file_column and not _agree(file_column, column):
+                    difference = _differ(f"{table.name}.{column.name}", file_column, column)
+                    raise DestinationError(f"{difference} in `{path}`", hint=OTHER_TYPES)
 
 
 def _check_renames(listing: Listing, schema: Schema, chains: Sequence[Chain]) -> None:
-    def columns_of(table: str) -> Collection[str] | None:
+    def columns_of(table: str) -> set[str] | None:
         files = table_files(listing, table).values()
         return {name for file in files for name in file_columns(file)} if files else None
 
@@ -326,30 +322,16 @@ def _check_layout(listing: Listing, table: Table) -> None:
             raise DestinationError(f"`{folder}` is a table of {format.title()}", hint=f"--to {format}:FOLDER")
     if folder.exists() and not folder.is_dir():
         raise DestinationError(f"`{folder}` is in the place of a table's folder", hint="remove it")
-    last = {name: name.rpartition("/")[2] for name in listing.of(table.name)}
-    foreign = (
+    file_names = {name: name.rpartition("/")[2] for name in listing.of(table.name)}
+    foreign_names = (
         name
-        for name, file_name in last.items()
+        for name, file_name in file_names.items()
         if not file_name.endswith(PARQUET_ENDING) and file_name[:1] != "_" and file_name != INIT
     )
-    other = next(foreign, None)
-    if other and not table.name.startswith("_dlt_"):
+    foreign = next(foreign_names, None)
+    if foreign and not table.name.startswith("_dlt_"):
         hint = 'a pipeline of dlt writes Parquet with `loader_file_format="parquet"`'
-        raise DestinationError(f"`{folder}` contains `{other}`, which is not Parquet", hint=hint)
-
-
-def _check_columns(
-    path: Path, name: str, file_columns: Mapping[str, Column], expected: tuple[Column, ...], table: str
-) -> None:
-    hidden = [key for key in partition_values(name) if key not in file_columns]
-    if hidden:
-        raise DestinationError(f"`{path}` is partitioned by `{hidden[0]}`, which is not in the files", hint=_REPLACE)
-    for column in expected:
-        file_column = file_columns.get(column.name)
-        if file_column and not _agree(file_column, column):
-            raise DestinationError(
-                f"{_differ(f'{table}.{column.name}', file_column, column)} in `{path}`", hint=OTHER_TYPES
-            )
+        raise DestinationError(f"`{folder}` contains `{foreign}`, which is not Parquet", hint=hint)
 
 
 def _agree(file_column: Column, column: Column) -> bool:

@@ -27,12 +27,10 @@ from schemactl.destinations._lake.types import are_structures
 from schemactl.destinations._structure import gained_by_ddl
 from schemactl.destinations.parquet.bookkeeping import FolderLedger
 from schemactl.destinations.parquet.catalogue import (
-    NAMES,
     catalogue_of,
     file_columns,
     find_dataset,
     partition_values,
-    settle,
     table_files,
 )
 from schemactl.destinations.parquet.journal import (
@@ -47,17 +45,11 @@ from schemactl.destinations.parquet.journal import (
 )
 from schemactl.destinations.parquet.load import check_name
 from schemactl.destinations.parquet.table import ANEW, FolderTable, disagreement, field_of, write_file
+from schemactl.destinations.parquet.types import NAMES, settle
 from schemactl.errors import DestinationError, InputError
 from schemactl.migration.abilities import ON_FILES, Abilities
 from schemactl.migration.records import NO_PATIENCE, Blocker, Patience
-from schemactl.migration.steps import (
-    AddColumn,
-    ChangeType,
-    CreateTable,
-    DescribeTable,
-    RenameTable,
-    Step,
-)
+from schemactl.migration.steps import AddColumn, ChangeType, CreateTable, DescribeTable, RenameTable, Step
 from schemactl.migration.ways import Way
 from schemactl.normalization.package import rows_in
 from schemactl.schema.structure import DATABASE_TYPE

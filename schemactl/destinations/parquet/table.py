@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 from schemactl.destinations._lake.table import DataFile, FilesTable
 from schemactl.destinations._lake.types import arrow_type
 from schemactl.destinations._structure import Clash, cut, grown
-from schemactl.destinations.parquet.catalogue import file_columns, partition_values, stored, unreadable
+from schemactl.destinations.parquet.catalogue import file_columns, partition_values, unreadable
+from schemactl.destinations.parquet.types import stored
 from schemactl.errors import DestinationError, InputError, backquoted
 from schemactl.examples import shown_error
 from schemactl.normalization.package import rows_in
@@ -79,12 +80,7 @@ class FolderTable(FilesTable):
 
 
 def write_file(file: Path, fields: pyarrow.Schema, batches: Iterable[pyarrow.RecordBatch]) -> None:
-    """Write the rows of one file.
-
-    Raises:
-        DestinationError: the columns cannot be written as Parquet.
-        OSError: the file cannot be written.
-    """
+    """Write the rows of one file; ``OSError`` if the file cannot be written."""
     import pyarrow
     import pyarrow.parquet
 
@@ -117,9 +113,6 @@ def joint_fields(files: Mapping[str, Path]) -> pyarrow.Schema:
 
     The last file with a column defines it; it is nullable if a file lacks it or declares it nullable. Columns that are
     only in names of folders are text.
-
-    Raises:
-        DestinationError: a file cannot be read, or two have columns of one name and different types.
     """
     import pyarrow
 
@@ -132,16 +125,18 @@ def joint_fields(files: Mapping[str, Path]) -> pyarrow.Schema:
             column = columns[field.name]
             first = kinds.setdefault(field.name, column)
             field_so_far = fields.setdefault(field.name, field)
-            joint = _joint_structure(field_so_far.type, field.type)
-            if joint is None and _kind(first) != _kind(column):
+            types = field_so_far.type, field.type
+            structures = [from_exact_arrow(of) if is_nested(of) else None for of in types]
+            joint = grown(structures[0], structures[1]) if structures[0] and structures[1] else None
+            if (joint is None or isinstance(joint, Clash)) and _kind(first) != _kind(column):
                 raise DestinationError(
                     f"`{field.name}` is {cut(_kind(column))} in `{file}`, "
                     f"and {cut(_kind(first))} in later files of the table",
                     hint="rewrite the table, then migrate",
                 )
-            fields[field.name] = field_so_far.with_nullable(field_so_far.nullable or field.nullable).with_type(
-                joint or field_so_far.type
-            )
+            joint_type = field_so_far.type if joint is None or isinstance(joint, Clash) else to_arrow(joint)
+            is_nullable = field_so_far.nullable or field.nullable
+            fields[field.name] = field_so_far.with_nullable(is_nullable).with_type(joint_type)
             count[field.name] = count.get(field.name, 0) + 1
     for name in files:
         for key in partition_values(name):
@@ -149,15 +144,6 @@ def joint_fields(files: Mapping[str, Path]) -> pyarrow.Schema:
     return pyarrow.schema(
         [field.with_nullable(field.nullable or count.get(name, 0) < len(files)) for name, field in fields.items()]
     )
-
-
-def _joint_structure(first: pyarrow.DataType, second: pyarrow.DataType) -> pyarrow.DataType | None:
-    """Return structs, lists or maps with the fields of both; None of other types, and where they do not go together."""
-    nested_types = [from_exact_arrow(arrow_type) if is_nested(arrow_type) else None for arrow_type in (first, second)]
-    if nested_types[0] is None or nested_types[1] is None:
-        return None
-    joint = grown(nested_types[0], nested_types[1])
-    return None if isinstance(joint, Clash) else to_arrow(joint)
 
 
 def read_fields(file: Path) -> pyarrow.Schema:
@@ -195,9 +181,6 @@ def disagreement(files: Mapping[str, Path]) -> str | None:
 
     Sizes may differ: files of narrow and of wide integers are read together, and structs with more and less fields. The
     last file by name defines the table.
-
-    Raises:
-        DestinationError: a file cannot be read.
     """
     files_by_kind: dict[str, dict[str, list[str]]] = {}
     for name, file in reversed(list(files.items())):
@@ -218,10 +201,10 @@ def disagreement(files: Mapping[str, Path]) -> str | None:
 def _are_read_together(kinds: Collection[str]) -> bool:
     """Return whether files that have a column as structs, lists or maps of these types make one table."""
     try:
-        first, *others = map(read_type, kinds)
+        first, *later = map(read_type, kinds)
     except ValueError:  # a type that is no structure's
         return False
     joint: NestedType | Clash = first
-    for nested_type in others:
+    for nested_type in later:
         joint = joint if isinstance(joint, Clash) else grown(joint, nested_type)
     return not isinstance(joint, Clash) and not isinstance(first, Leaf)

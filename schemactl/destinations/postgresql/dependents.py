@@ -127,9 +127,10 @@ def find_blocker(database: PostgresSession, dataset: str, step: Step, trial: Tri
         case DropColumn():
             table_oid, column = _oid(dataset, step.table), step.column.name
             related = _related(database, table_oid, column)
-            if any(kind == "inherited" for kind, _ in related):
+            kinds = [kind for kind, _ in related]
+            if "inherited" in kinds:
                 return _inherited(step.table, column)
-            if any(kind == "partition key" for kind, _ in related):
+            if "partition key" in kinds:
                 return _partitioned(step.table, column)
             return _needed(f"`{step.table}.{column}`", [name for kind, name in related if kind == "object"])
         case RenameColumn():
@@ -186,9 +187,7 @@ def dependents_of(database: PostgresSession, dataset: str, table: str, column: s
     table_oid = _oid(dataset, table)
     related = _related(database, table_oid, column)
     views = {dependent for kind, dependent in related if kind in _NEEDS_COLUMN}
-    asking = {
-        dependent for (dependent,) in database.query_as_user(_ASKING.format(table=table_oid, column=literal(column)))
-    }
+    asking = {row[0] for row in database.query_as_user(_ASKING.format(table=table_oid, column=literal(column)))}
     keys = {f"foreign key {dependent}" for kind, dependent in related if kind == "foreign key"}
     comments = database.query(_COMMENT.format(table=table_oid, column=literal(column)))
     defaults = [
@@ -242,13 +241,10 @@ def _of_changed(database: PostgresSession, dataset: str, step: ChangeType, trial
         return Blocker(f"{name} contains {textless[0][0]}, whose values have no stable text form", hint)
     related = _related(database, table_oid, column)
     dependents = sorted({dependent for kind, dependent in related if kind in _NEEDS_COLUMN})
-    if dependents:
-        blocker = _needed(name, dependents)
-        assert blocker is not None
+    if blocker := _needed(name, dependents):
         if any(dependent.startswith(("view ", "materialized view ")) for dependent in dependents):
-            return replace(
-                blocker, hint=f"{blocker.hint}; `schemactl migrate plan --draft-sql DIR` writes SQL for views"
-            )
+            hint = f"{blocker.hint}; `schemactl migrate plan --draft-sql DIR` writes SQL for views"
+            return replace(blocker, hint=hint)
         return blocker
     for kind, dependent in related:
         match kind:
@@ -257,14 +253,11 @@ def _of_changed(database: PostgresSession, dataset: str, step: ChangeType, trial
             case "is generated":
                 return Blocker(f"{name} is generated", "set its current type in the schema, or recreate the column")
             case "identity" if step.after.data_type is not DataType.BIGINT:
-                hint = f'ALTER TABLE "{table}" ALTER COLUMN "{column}" DROP IDENTITY'
-                return Blocker(
-                    f"{name} is an identity column, which must be an integer", f"drop the identity: `{hint}`"
-                )
+                hint = f'drop the identity: `ALTER TABLE "{table}" ALTER COLUMN "{column}" DROP IDENTITY`'
+                return Blocker(f"{name} is an identity column, which must be an integer", hint)
             case "foreign key" if step.before.data_type is not step.after.data_type:
-                return Blocker(
-                    f"{name} is in the foreign key `{dependent}`", "drop the foreign key, and change both columns"
-                )
+                hint = "drop the foreign key, and change both columns"
+                return Blocker(f"{name} is in the foreign key `{dependent}`", hint)
             case "partition key":
                 return _partitioned(table, column)
     # Defaults, CHECKs and indexes block only some types: PostgreSQL itself decides, on an empty copy.
@@ -276,10 +269,9 @@ def _of_changed(database: PostgresSession, dataset: str, step: ChangeType, trial
 def _refused(database: PostgresSession, table: str, step: ChangeType, error: str, defaults: Sequence[str]) -> Blocker:
     """Return PostgreSQL's message when it tried a type, with the possible reasons."""
     rows = database.query_as_user(_ASKING.format(table=table, column=literal(step.before.name)))
-    asking = [*(constraint for (constraint,) in rows), *(f"default {default}" for default in defaults)]
-    hint = f"drop these objects, migrate, and recreate them: {', '.join(asking)}" if asking else None
-    fault = f"`{step.table}.{step.before.name}` cannot become {column_type(step.after)}"
-    return Blocker(f"{fault}: {error}", hint)
+    objects = [*(row[0] for row in rows), *(f"default {default}" for default in defaults)]
+    hint = f"drop these objects, migrate, and recreate them: {', '.join(objects)}" if objects else None
+    return Blocker(f"`{step.table}.{step.before.name}` cannot become {column_type(step.after)}: {error}", hint)
 
 
 # Tries steps on an empty copy of a PostgreSQL table, and rolls the trial back.

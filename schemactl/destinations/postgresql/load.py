@@ -8,12 +8,7 @@ from functools import partial
 from typing import Final
 
 from schemactl.destinations._reading import DatasetReader
-from schemactl.destinations._sql_load import (
-    SqlDataset,
-    check_schema,
-    dataset_to_read,
-    load_package,
-)
+from schemactl.destinations._sql_load import SqlDataset, check_schema, choose_target, load_package
 from schemactl.destinations.postgresql.migration import open_in_load
 from schemactl.destinations.postgresql.session import open_session, open_transaction, parse_address
 from schemactl.normalization.package import LoadPackage
@@ -25,7 +20,7 @@ from schemactl.schema.types import Schema
 def _open_to_read(url: str, schema_name: str) -> Iterator[SqlDataset]:
     address = parse_address(url)
     with open_session(address) as session:
-        yield dataset_to_read(session, address.dataset, schema_name)
+        yield SqlDataset(session, choose_target(session, address.dataset, schema_name))
 
 
 _READER: Final = DatasetReader(_open_to_read)

@@ -400,9 +400,6 @@ def open_session(
     """Open a connection; closing it rolls back uncommitted changes.
 
     If the session only reads, hints ask for fewer grants.
-
-    Raises:
-        DestinationError: the server cannot be reached, or psycopg is not installed.
     """
     with driver("psycopg", "postgres"):
         import psycopg

@@ -6,9 +6,10 @@ name a lasting one (Hive, JDBC, Iceberg …).
 """
 
 from schemactl.destinations.spark.address import NAMES
-from schemactl.destinations.spark.catalogue import read_catalogue, stored
+from schemactl.destinations.spark.catalogue import read_catalogue
 from schemactl.destinations.spark.load import check_tables, load, read_ledger, read_past_loads, read_table
 from schemactl.destinations.spark.migration import ABILITIES, connect
 from schemactl.destinations.spark.statements import render
+from schemactl.destinations.spark.types import stored
 
 ADDRESS = "spark:CATALOG.SCHEMA"

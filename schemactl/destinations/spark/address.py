@@ -50,9 +50,6 @@ def read_address(url: str) -> Namespace:
     """Return the schema that an address names: ``spark:CATALOG.SCHEMA``, ``spark:CATALOG?dataset=SCHEMA``.
 
     A migration's plan contains the form ``spark:?dataset=CATALOG.SCHEMA``.
-
-    Raises:
-        InputError: it does not name a schema.
     """
     kind, _, remainder = url.partition(":")
     location, _, query = remainder.partition("?")

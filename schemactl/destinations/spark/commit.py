@@ -32,11 +32,7 @@ _LOAD: Final = "load"
 
 
 def read_pending(target: Tables) -> Pending | None:
-    """Return the certain load of a killed command; None without one.
-
-    Raises:
-        DestinationError: the table that holds it has a form that no load creates.
-    """
+    """Return the certain load of a killed command; None without one."""
     for name in sorted(target.stored):
         if not _is(name, PENDING):
             continue

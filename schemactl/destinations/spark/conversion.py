@@ -68,7 +68,6 @@ Copied = AddColumn | DropColumn | RenameColumn | ChangeType | Backfill | FillCol
 
 _OfColumn = DropColumn | RenameColumn | ChangeType | Backfill | FillColumn
 
-_COMMENT: Final = "comment"
 _ROW_KEY: Final = "_dlt_id"
 _DRAWS: Final = 1_000_000
 
@@ -81,12 +80,7 @@ def changes_of(steps: Sequence[Step]) -> list[Change]:
 
 
 def copied_columns(step: Copied, frame: DataFrame, fields: Sequence[T.StructField]) -> tuple[Filled, ...]:
-    """Return the columns of a table's copy after a step; ``fields`` are the table's declared columns.
-
-    Raises:
-        DestinationError: the table lacks the column that the step is about, or has one that it adds.
-        InputError: a value cannot be written.
-    """
+    """Return the columns of a table's copy after a step; ``fields`` are the table's declared columns."""
     if isinstance(step, AddColumn):
         name = step.column.name
         if any(_is(field, name) for field in fields):
@@ -105,11 +99,10 @@ def copied_columns(step: Copied, frame: DataFrame, fields: Sequence[T.StructFiel
             name = step.column.name
     if not any(_is(field, name) for field in fields):
         raise DestinationError(f"there is no column `{step.table_name}.{name}`")
-    columns_after = [
-        _after(step, frame, existing) if _is(existing, name) else Filled(existing, _value(existing.name))
-        for existing in fields
-    ]
-    return tuple(existing for existing in columns_after if existing is not None)
+    columns_after = (
+        _after(step, frame, field) if _is(field, name) else Filled(field, _value(field.name)) for field in fields
+    )
+    return tuple(column for column in columns_after if column is not None)
 
 
 def _after(step: _OfColumn, frame: DataFrame, field: T.StructField) -> Filled | None:
@@ -122,7 +115,7 @@ def _after(step: _OfColumn, frame: DataFrame, field: T.StructField) -> Filled | 
             return Filled(T.StructField(step.after, field.dataType, field.nullable, field.metadata), value)
         case ChangeType():
             converted = survivor(value, retype_of(step))
-            comment = {_COMMENT: field.metadata[_COMMENT]} if _COMMENT in field.metadata else {}
+            comment = {key: text for key, text in field.metadata.items() if key == "comment"}
             new_field = T.StructField(step.after.name, _kind(frame, converted), field.nullable, comment)
             blocker = f"a value of `{step.table}.{field.name}` does not survive as {spark_type(step.after)}"
             return Filled(new_field, converted, value, blocker)
@@ -160,7 +153,7 @@ def count_unfit(step: Step, frame: DataFrame, share: float, unless_filled: Seque
         frame = frame.where(_value(column).isNull())
     match step:
         case ChangeType() | Backfill(taken=Taken.FITTING):
-            value = _value((step.before if isinstance(step, ChangeType) else step.source).name)
+            value = _value(retype_of(step).before.name)
             is_bad = value.isNotNull() & survivor(value, retype_of(step)).isNull()
         case SetNotNull():
             value = _value(step.column.name)
@@ -208,21 +201,23 @@ def count_not_undone(step: ChangeType, frame: DataFrame) -> Unfit:
     """Count the texts that an undo of a step changes; arguments as in ``count_unfit``."""
     name = step.before.name
     frame = frame.withColumn(_MADE, survivor(_value(name), retype_of(step)))  # in a separate projection
-    again = survivor(_value(_MADE), Retype(step.after, step.before, is_strict=False))
-    is_other = _value(_MADE).isNotNull() & ~again.eqNullSafe(_value(name))
-    return _counted(frame, _value(name), is_other, again)
+    undone = survivor(_value(_MADE), Retype(step.after, step.before, is_strict=False))
+    is_other = _value(_MADE).isNotNull() & ~undone.eqNullSafe(_value(name))
+    return _counted(frame, _value(name), is_other, undone)
 
 
-def _counted(frame: DataFrame, value: Column, is_bad: Column, again: Column | None = None) -> Unfit:
-    """Return how many values block the step; with ``again``, the examples show the values after an undo."""
-    value_text = F.hex(value) if isinstance(_kind(frame, value), T.BinaryType) else value.cast("string")
-    nothing = F.lit(None).cast("string")
-    row_key = _value(_ROW_KEY).cast("string") if _ROW_KEY in frame.columns else nothing
-    becomes = nothing if again is None else again.cast("string")
-    cut, becomes = (F.substring(text, 1, SHOWN_CHARACTERS) for text in (value_text, becomes))
-    looked = frame.select(cut.alias("shown"), row_key.alias("key"), is_bad.alias("is_bad"), becomes.alias("becomes"))
-    total = looked.agg(F.count("*").alias("rows"), F.count_if("is_bad").alias("bad")).collect()[0]
-    rows = looked.where("is_bad").limit(MOST_EXAMPLES).collect() if total.bad else []
+def _counted(frame: DataFrame, value: Column, is_bad: Column, undone: Column | None = None) -> Unfit:
+    """Return how many values block the step; with ``undone``, the examples show the values after an undo."""
+    null = F.lit(None)
+    texts = {
+        "shown": F.hex(value) if isinstance(_kind(frame, value), T.BinaryType) else value.cast("string"),
+        "becomes": (null if undone is None else undone).cast("string"),
+    }
+    row_key = (_value(_ROW_KEY) if _ROW_KEY in frame.columns else null).cast("string")
+    cut = (F.substring(text, 1, SHOWN_CHARACTERS).alias(name) for name, text in texts.items())
+    rows_to_count = frame.select(*cut, row_key.alias("key"), is_bad.alias("is_bad"))
+    total = rows_to_count.agg(F.count("*").alias("rows"), F.count_if("is_bad").alias("bad")).collect()[0]
+    rows = rows_to_count.where("is_bad").limit(MOST_EXAMPLES).collect() if total.bad else []
     examples = (Example({_ROW_KEY: row.key} if row.key is not None else {}, row.shown, row.becomes) for row in rows)
     return Unfit(total.bad, total.rows, tuple(examples))
 
@@ -260,8 +255,8 @@ def survivor(value: Column, retype: Retype) -> Column:
         measure = F.length if after is Kind.TEXT else F.octet_length
         is_sure = is_sure & (measure(cast) <= int(limit))
     is_sure = F.coalesce(is_sure, F.lit(False))
-    others = by_python(retype)(F.when(~is_sure, text))
-    return F.when(is_sure, cast).otherwise(_of_text(others, retype.after, kind))
+    coerced_text = by_python(retype)(F.when(~is_sure, text))
+    return F.when(is_sure, cast).otherwise(_of_text(coerced_text, retype.after, kind))
 
 
 def _as_stored(column: types.Column) -> types.Column:

@@ -52,16 +52,12 @@ class Lease:
         self._stopped, self._beats = Event(), Thread(target=self._beat, daemon=True)
 
     def hold(self) -> None:
-        """Take the lease, if it is not held yet; the schema must exist.
-
-        Raises:
-            DestinationError: a running process holds it.
-        """
+        """Take the lease, if it is not held yet; the schema must exist."""
         if self.number:
             return
         began = time.monotonic()
         last, since = self._last(), began
-        while not (_is_over(last[1]) or time.monotonic() - since >= LEASE_SECONDS) or not self._take(last[0] + 1):
+        while not (_has_ended(last[1]) or time.monotonic() - since >= LEASE_SECONDS) or not self._take(last[0] + 1):
             waited = time.monotonic() - began
             # Whether a holder on another machine is at work shows with its next beat.
             if waited >= self._patience and (since > began or _is_near(last[1])):
@@ -80,8 +76,7 @@ class Lease:
     def check(self) -> None:
         """Find out whether the lease is still held; called before changes that cannot be undone.
 
-        Raises:
-            DestinationError: another process has it, as this process gave no sign of life for too long.
+        Another process takes it if this process gives no sign of life for too long.
         """
         if time.monotonic() - self._beaten >= LEASE_SECONDS or max(self._numbers(), default=0) != self.number:
             raise DestinationError(
@@ -207,5 +202,5 @@ def _is_near(holder: Mapping[str, Any]) -> bool:
     return "system" in holder and _process(os.getpid()).get("system") == holder["system"]
 
 
-def _is_over(holder: Mapping[str, Any]) -> bool:
+def _has_ended(holder: Mapping[str, Any]) -> bool:
     return not holder or (_is_near(holder) and _process(holder["pid"]).get("began") != holder["began"])

@@ -15,14 +15,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from schemactl.destinations._bookkeeping import (
-    bookkeeping_of,
-    find_columns,
-    find_names,
-    past_loads,
-    rows_of,
-    rows_of_load,
-)
+from schemactl.destinations._bookkeeping import bookkeeping_of, past_loads, rows_of, rows_of_load, stored_as
 from schemactl.destinations._catalogue import OURS
 from schemactl.destinations._journal import Pending, TableMove
 from schemactl.destinations._lake.lock import LOAD_PATIENCE_SECONDS
@@ -38,13 +31,7 @@ from schemactl.destinations._load import (
 from schemactl.destinations._reading import DatasetReader
 from schemactl.destinations._structure import Clash, cut, gained, grown
 from schemactl.destinations.spark.address import NAMES, Namespace, read_address
-from schemactl.destinations.spark.commit import (
-    PENDING,
-    commit,
-    forget,
-    read_pending,
-    recover,
-)
+from schemactl.destinations.spark.commit import PENDING, commit, forget, read_pending, recover
 from schemactl.destinations.spark.lease import Lease, leased
 from schemactl.destinations.spark.merge import configured
 from schemactl.destinations.spark.staging import Brought, Structures, prepare, stage, stage_rows
@@ -80,11 +67,9 @@ class _SettledTables:
     def read_rows(self, table: Table, /, **equal: str) -> Iterator[Mapping[str, Any]]:
         coming = self.coming
         yield from self.target.read_rows(table, **equal)
-        for name in find_names(coming, table.name):
-            if columns := find_columns(table, coming[name][0], str(self.target.namespace)):
-                values = ([row[column_name] for column_name in columns.values()] for row in coming[name])
-                new_rows = rows_of(table, values, columns)
-                yield from (row for row in new_rows if row.items() >= equal.items())
+        for name, columns in stored_as(table, coming, lambda name: coming[name][0], str(self.target.namespace)):
+            values = ([row[column_name] for column_name in columns.values()] for row in coming[name])
+            yield from (row for row in rows_of(table, values, columns) if row.items() >= equal.items())
 
     def table_rows(self, table: Table, among: Among | None = None) -> Iterator[pyarrow.RecordBatch]:
         return self.target.table_rows(table, among)
@@ -202,11 +187,8 @@ class SparkLoad(Load[TableMove]):
 def _structures(table: Table, target: Tables) -> Structures:
     """Return the types in which existing columns keep their objects and lists after a load."""
     stored_types = target.stored[table.name].columns if table.name in target.stored else {}
-    types = {
-        column.name: _after(column, stored_types[column.name])
-        for column in complete(table)
-        if column.name in stored_types
-    }
+    columns = [column for column in complete(table) if column.name in stored_types]
+    types = {column.name: _after(column, stored_types[column.name]) for column in columns}
     return {name: of for name, of in types.items() if not isinstance(of, Clash)}
 
 
@@ -222,23 +204,19 @@ def _check_chains(schema: Schema, chains: Sequence[Chain], target: Tables | None
             raise DestinationError(f"the Spark session catalog does not allow the table name `{name}`", hint=hint)
     if target is None:
         return
-    stored_tables = target.stored
-
-    def columns_of(table: str) -> Collection[str] | None:
-        return stored_tables[table].columns if table in stored_tables else None
-
-    check_renames(schema, chains, columns_of, NAMES, str(namespace))
-    if not (existing := [table_and_mode for table_and_mode in tables if table_and_mode[0].name in stored_tables]):
-        return
-    views = find_views(target.spark, namespace)
+    stored = target.stored
+    check_renames(schema, chains, lambda name: stored[name].columns if name in stored else None, NAMES, str(namespace))
+    existing = [(table, is_replaced) for table, is_replaced in tables if table.name in stored]
+    views = find_views(target.spark, namespace) if existing else frozenset()
     for table, is_replaced in existing:
-        _check_table(table, target, is_view=table.name in views, is_replaced=is_replaced)
+        _check_table(table, target, views, is_replaced=is_replaced)
 
 
-def _check_table(table: Table, target: Tables, *, is_view: bool, is_replaced: bool) -> None:
+def _check_table(table: Table, target: Tables, views: Collection[str], *, is_replaced: bool) -> None:
     stored_table = target.stored[table.name]
     key = first(table, "row_key")
-    if is_view or (key and key not in stored_table.columns):
+    if table.name in views or (key and key not in stored_table.columns):
+        is_view = table.name in views
         why = "is a view" if is_view else f"was not created by dlt or schemactl: it has no `{key}`"
         raise DestinationError(f"`{table.name}` {why}", hint="use another schema, or another table: `--table`")
     for column in complete(table):

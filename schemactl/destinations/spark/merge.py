@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Any, Final
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from schemactl.destinations._load import Chain
@@ -47,22 +47,21 @@ def merge_tables(spark: SparkSession, family: Sequence[Rows], merge: Merge) -> M
     """Return the changes to a root table and its nested tables, parents first; some may stay as they are.
 
     Rows have the columns of old and of new rows; missing values are null.
-
-    Raises:
-        DestinationError: a table lacks a column that links its rows.
     """
     frames: dict[str, DataFrame] = {}
     columns: dict[str, list[str]] = {}
     for number, rows in enumerate(family):
         any_rows = rows.new if rows.old is None else rows.old
-        if any_rows is None:
-            raise ValueError(f"`{rows.table.name}` has no rows")
-        old, new = (
-            any_rows.where("false") if table_rows is None else table_rows for table_rows in (rows.old, rows.new)
-        )
+        assert any_rows is not None, rows.table.name
+        old = any_rows.where("false") if rows.old is None else rows.old
+        new = any_rows.where("false") if rows.new is None else rows.new
         old, new = _extended(old, new), _extended(new, old)
         columns[rows.table.name] = new.columns
-        content = F.xxhash64(*(_hashable(new, name) for name in new.columns))
+        # Spark does not hash maps; texts of JSON distinguish them as well.
+        values = {field.name: F.col(quoted(field.name)) for field in new.schema.fields}
+        maps = [field.name for field in new.schema.fields if "map<" in field.dataType.simpleString()]
+        values |= {name: F.to_json(F.struct(values[name])) for name in maps}
+        content = F.xxhash64(*values.values())
         frames[f"_schemactl_old_{number}"], frames[f"_schemactl_new_{number}"] = old, new.withColumn(_TIE, content)
     if family[0].superseded is not None:
         frames["_schemactl_superseded"] = family[0].superseded
@@ -108,17 +107,9 @@ def _select(spark: SparkSession, query: str, frames: Mapping[str, DataFrame]) ->
     return spark.sql(written, **used)
 
 
-def _hashable(frame: DataFrame, name: str) -> Column:
-    """Return a column as Spark hashes it, which it does not with maps; texts of JSON distinguish these as well."""
-    has_maps = "map<" in frame.schema[name].dataType.simpleString()
-    value = F.col(quoted(name))
-    return F.to_json(F.struct(value)) if has_maps else value
-
-
 def _extended(frame: DataFrame, other: DataFrame) -> DataFrame:
-    if {field.name: field.dataType for field in frame.schema.fields}.items() >= {
-        field.name: field.dataType for field in other.schema.fields
-    }.items():
+    kinds, other_kinds = ({field.name: field.dataType for field in rows.schema.fields} for rows in (frame, other))
+    if kinds.items() >= other_kinds.items():
         return frame
     # If one side has more fields in a struct, both sides get all fields.
     return frame.unionByName(other.where("false"), allowMissingColumns=True)

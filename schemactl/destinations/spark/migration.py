@@ -23,7 +23,7 @@ from schemactl.destinations._migration.ledger import Ledger, keys_of, latest_row
 from schemactl.destinations._structure import gained_by_ddl
 from schemactl.destinations.spark import tables as catalog
 from schemactl.destinations.spark.address import NAMES, read_address
-from schemactl.destinations.spark.catalogue import read_namespace, settle
+from schemactl.destinations.spark.catalogue import read_namespace
 from schemactl.destinations.spark.commit import recover
 from schemactl.destinations.spark.conversion import (
     changes_of,
@@ -36,7 +36,7 @@ from schemactl.destinations.spark.conversion import (
 from schemactl.destinations.spark.lease import leased
 from schemactl.destinations.spark.merge import configured
 from schemactl.destinations.spark.statements import engine_of, is_same_type
-from schemactl.destinations.spark.types import column_type
+from schemactl.destinations.spark.types import column_type, settle
 from schemactl.engine.spark.session.failure import wrap_errors
 from schemactl.engine.spark.session.opening import running_session
 from schemactl.engine.spark.sql import quoted
@@ -44,12 +44,7 @@ from schemactl.errors import InputError
 from schemactl.migration.abilities import ON_FILES, Abilities
 from schemactl.migration.records import NO_PATIENCE, Blocker, Fill, ParentLink, Patience, Unfit
 from schemactl.migration.statements import Retype, by_one_copy
-from schemactl.migration.steps import (
-    ChangeType,
-    FoldVariant,
-    RewriteTable,
-    Step,
-)
+from schemactl.migration.steps import ChangeType, FoldVariant, RewriteTable, Step
 from schemactl.migration.ways import Way
 from schemactl.schema.nested_types import structure_in
 from schemactl.schema.structure import DATABASE_TYPE

@@ -59,14 +59,14 @@ def _as(source: T.DataType, target: T.DataType, value: Column) -> Column:
     match source, target:
         case T.StructType(), T.StructType():
             source_types = {inner.name: inner.dataType for inner in source.fields}
-            fields = [
-                _as(source_types[inner.name], inner.dataType, value.getField(inner.name))
-                if inner.name in source_types
-                else F.lit(None).cast(inner.dataType)
-                for inner in target.fields
-            ]
-            aliased = (inner_value.alias(inner.name) for inner_value, inner in zip(fields, target.fields, strict=True))
-            return F.when(value.isNotNull(), F.struct(*aliased))
+            fields = []
+            for field in target.fields:
+                if field.name in source_types:
+                    inner = _as(source_types[field.name], field.dataType, value.getField(field.name))
+                else:
+                    inner = F.lit(None).cast(field.dataType)
+                fields.append(inner.alias(field.name))
+            return F.when(value.isNotNull(), F.struct(*fields))
         case T.ArrayType(), T.ArrayType():
             return F.transform(value, lambda inner_value: _as(source.elementType, target.elementType, inner_value))
         case T.MapType(), T.MapType():
@@ -77,29 +77,25 @@ def _as(source: T.DataType, target: T.DataType, value: Column) -> Column:
             return value.cast(target)
 
 
-def added_fields(column: str, stored: NestedType, of: NestedType) -> Iterator[str]:
-    """Yield the parts of a column in ``ALTER TABLE … ADD COLUMNS``, for each field that ``of`` has and ``there`` lacks.
+def added_fields(path: str, stored: NestedType, of: NestedType) -> Iterator[str]:
+    """Yield the parts of a column in ``ALTER TABLE … ADD COLUMNS`` for each field of ``of`` that ``stored`` lacks.
 
     >>> from schemactl.schema.nested_types import read_type
-    >>> list(added_fields("c", read_type("array<struct<a:date>>"), read_type("array<struct<a:date,b:double>>")))
+    >>> list(added_fields("`c`", read_type("array<struct<a:date>>"), read_type("array<struct<a:date,b:double>>")))
     ['`c`.element.`b` double']
     """
-    yield from _added(quoted(column), stored, of)
-
-
-def _added(path: str, stored: NestedType, of: NestedType) -> Iterator[str]:
     match stored, of:
         case Struct(), Struct():
             stored_fields = dict(stored.fields)
             for name, inner in of.fields:
                 if name in stored_fields:
-                    yield from _added(f"{path}.{quoted(name)}", stored_fields[name], inner)
+                    yield from added_fields(f"{path}.{quoted(name)}", stored_fields[name], inner)
                 else:
                     yield f"{path}.{quoted(name)} {ddl_of(inner)}"
         case ListOf(), ListOf():
-            yield from _added(f"{path}.element", stored.element, of.element)
+            yield from added_fields(f"{path}.element", stored.element, of.element)
         case MapOf(), MapOf():
-            yield from _added(f"{path}.value", stored.value, of.value)
+            yield from added_fields(f"{path}.value", stored.value, of.value)
         case _:
             pass
 
@@ -139,7 +135,8 @@ def prepare(target: Tables, tables: Sequence[Table], structures: Mapping[str, St
         if not target.namespace.has_files:
             for nested_column, of in structures.get(table.name, {}).items():
                 if nested_column in stored_table.columns:
-                    column_list += added_fields(nested_column, read_type(stored_table.columns[nested_column]), of)
+                    stored_type = read_type(stored_table.columns[nested_column])
+                    column_list += added_fields(quoted(nested_column), stored_type, of)
         if column_list:
             statements.append(f"ALTER TABLE {name} ADD COLUMNS ({', '.join(column_list)})")
     for statement in statements:
@@ -158,12 +155,10 @@ def stage(
             elif is_replaced:
                 yield TableMove(table.table.name, None, overwrites=True)
         return
-    family = [
-        Rows(
-            table.table, _old_rows(target, table), _rows_in(target, table), _rows_in(target, table, is_superseded=True)
-        )
-        for table in table_rows
-    ]
+    family = []
+    for table in table_rows:
+        superseded = _rows_in(target, table, is_superseded=True)
+        family.append(Rows(table.table, _old_rows(target, table), _rows_in(target, table), superseded))
     merged = merge_tables(target.spark, family, merge)
     for table in table_rows:
         if (merged_rows := merged.get(table.table.name)) is not None:

@@ -13,13 +13,14 @@ import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
-from schemactl.destinations._bookkeeping import find_columns, find_names, rows_of
+from schemactl.destinations._bookkeeping import rows_of, stored_as
 from schemactl.destinations._table_rows import batches_of
 from schemactl.destinations.spark.address import Namespace
 from schemactl.destinations.spark.lease import LEASE, Lease
@@ -33,46 +34,39 @@ if TYPE_CHECKING:
     import pyarrow
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class StoredTable:
-    """A table of a catalog: its columns' types as Spark writes them, and their descriptions, by name."""
+    """A table of a catalog; its columns are read on demand, as Spark has no table of all columns.
 
-    columns: Mapping[str, str]
-    descriptions: Mapping[str, str]
-
-
-class StoredTables(Mapping[str, StoredTable]):
-    """The tables of a schema when this was made, sorted by name; no data is read.
-
-    Spark has no table of all columns: the columns of a table are read on demand.
+    Attributes:
+        name: its full name, in SQL.
     """
 
-    def __init__(self, spark: SparkSession, namespace: Namespace, names: Collection[str]) -> None:
-        self._spark, self._namespace = spark, namespace
-        self._known: dict[str, StoredTable | None] = dict.fromkeys(sorted(names))
+    spark: SparkSession
+    name: str
 
-    def __getitem__(self, name: str) -> StoredTable:
-        if (table := self._known[name]) is None:
-            fields = self._spark.table(self._namespace.table(name)).schema.fields
-            kinds = {field.name: sql_type(field.dataType) for field in fields}
-            table = StoredTable(kinds, {field.name: field.metadata.get("comment", "") for field in fields})
-            self._known[name] = table
-        return table
+    @cached_property
+    def fields(self) -> Sequence[StructField]:
+        """The columns as Spark has them."""
+        fields: list[StructField] = self.spark.table(self.name).schema.fields
+        return fields
 
-    def __contains__(self, name: object) -> bool:
-        return name in self._known
+    @cached_property
+    def columns(self) -> Mapping[str, str]:
+        """The types of the columns as Spark writes them, by name."""
+        return {field.name: sql_type(field.dataType) for field in self.fields}
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._known)
-
-    def __len__(self) -> int:
-        return len(self._known)
+    @cached_property
+    def descriptions(self) -> Mapping[str, str]:
+        """The descriptions of the columns, by name."""
+        return {field.name: field.metadata.get("comment", "") for field in self.fields}
 
 
-def list_tables(spark: SparkSession, namespace: Namespace) -> StoredTables:
-    """Return the tables of a schema, without temporary tables of the session."""
+def list_tables(spark: SparkSession, namespace: Namespace) -> Mapping[str, StoredTable]:
+    """Return the tables of a schema by name, sorted, without temporary tables of the session."""
     # A lease may disappear while a reader lists the tables.
-    return StoredTables(spark, namespace, [name for name in _names(spark, namespace) if not name.startswith(LEASE)])
+    names = sorted(name for name in _names(spark, namespace) if not name.startswith(LEASE))
+    return {name: StoredTable(spark, namespace.table(name)) for name in names}
 
 
 def find_views(spark: SparkSession, namespace: Namespace) -> frozenset[str]:
@@ -166,10 +160,7 @@ class Tables:
 
     def stored_as(self, table: Table) -> Iterator[tuple[str, Mapping[str, str]]]:
         """Yield the names that a bookkeeping table has in the schema, each with the names of its columns."""
-        for name in find_names(self.names(), table.name):
-            columns = find_columns(table, self.frame(name).columns, str(self.namespace))
-            if columns is not None:
-                yield name, columns
+        return stored_as(table, self.names(), lambda name: self.frame(name).columns, str(self.namespace))
 
 
 def stranded(names: Collection[str]) -> Mapping[str, str]:
@@ -239,8 +230,7 @@ Change = Callable[[DataFrame, Sequence[StructField]], Sequence[Filled]]
 def rewrite(tables: Tables, name: str, changes: Sequence[Change]) -> None:
     """Change the columns of a table, with its rows, by one copy; each change applies to the result of the previous one.
 
-    Raises:
-        DestinationError: it is external, partitioned, of a format of Hive's own, or a view; or a value was refused.
+    A table with a ``copy_blocker`` is refused, and so is a value that does not survive.
     """
     rows = tables.frame(name)
     # After a change, the fields of `rows` lack nulls, comments and lengths.
@@ -276,10 +266,7 @@ def replace_table(tables: Tables, name: str, kinds: StructType, rows: DataFrame)
 def fill_copy(tables: Tables, name: str, copy: str, kinds: StructType, rows: DataFrame) -> None:
     """Make a table ``copy`` with rows, and with all properties of a table except its columns.
 
-    An existing table of the copy's name is dropped.
-
-    Raises:
-        DestinationError: ``copy_blocker`` returns an error for the table.
+    An existing table of the copy's name is dropped. A table with a ``copy_blocker`` is refused.
     """
     spark, copy_name = tables.spark, tables.namespace.table(copy)
     details, blocker = _describe(tables, name)

@@ -1,15 +1,30 @@
-"""The Spark types that columns, including nested ones, are stored as, and DDL of types."""
+"""Spark's types and dlt's, both ways, nested ones among them, and DDL of types."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from typing import Final
 
 from pyspark.sql import types as T
 
+from schemactl.destinations._catalogue import unknown
+from schemactl.destinations._types import TypeSystem, decimal, integer, is_type, keeps_unknown_types, parse_type
 from schemactl.engine.spark.sql import quoted
 from schemactl.kernel.stored import decimal_size
 from schemactl.schema import types
-from schemactl.schema.nested_types import Json, Leaf, ListOf, MapOf, NestedType, Struct, leaf_properties, structure_of
+from schemactl.schema.nested_types import (
+    Json,
+    Leaf,
+    ListOf,
+    MapOf,
+    NestedType,
+    Struct,
+    leaf_properties,
+    structure_in,
+    structure_of,
+    write_type,
+)
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import DataType
 
@@ -90,3 +105,65 @@ def column_type(column: types.Column) -> str:
 def spark_type(column: types.Column) -> str:
     """Return the type of a column in SQL, the catalog's if dlt has no such type; raises as ``stored_type``."""
     return str(column.properties.get(DATABASE_TYPE) or column_type(column))
+
+
+_PLAIN: Final[Mapping[str, types.Properties]] = {
+    "STRING": {"data_type": "text"},
+    "VARCHAR": {"data_type": "text"},
+    "CHAR": {"data_type": "text"},
+    "BOOLEAN": {"data_type": "bool"},
+    "FLOAT": {"data_type": "double"},
+    "DOUBLE": {"data_type": "double"},
+    "DATE": {"data_type": "date"},
+    "BINARY": {"data_type": "binary"},
+    "TIMESTAMP": {"data_type": "timestamp"},
+    "TIMESTAMP_NTZ": {"data_type": "timestamp", "timezone": False},
+    "TIME": {"data_type": "time"},
+}
+
+_BITS: Final = {"TINYINT": 8, "SMALLINT": 16, "INT": 32, "BIGINT": 64}
+
+
+def kind_of(written: str) -> types.Properties:
+    """Return dlt's type for a type of Spark, as its catalog writes it."""
+    structure = structure_in(written)
+    # The schema's DDL has only one size of integers and floats: for ``array<int>`` it would name another type.
+    if structure is not None and ddl_of(structure) == written:
+        return unknown(write_type(structure, has_comments=False))
+    data_type = parse_type(written)
+    if data_type is None:
+        return unknown(written)
+    if data_type.name in _BITS:
+        return integer(_BITS[data_type.name])
+    if data_type.name == "DECIMAL" and len(data_type.sizes) == 2:
+        precision, scale = data_type.sizes
+        return {"data_type": "wei"} if (precision, scale) == (38, 0) else decimal(precision, scale)
+    return _PLAIN.get(data_type.name) or unknown(written)
+
+
+_NATIVE: Final = re.compile(
+    r"void|variant|(var)?char\(\d+\)|interval (year|month|year to month|day|hour|minute|second"
+    r"|day to (hour|minute|second)|hour to (minute|second)|minute to second)"
+)
+"""Types of Spark that dlt does not have, as its catalogs write them."""
+
+
+def own_type(written: str) -> str | None:
+    """Return a type as Spark's catalog writes it; None for a text that is no type of Spark, or one that dlt has."""
+    if "<" in written:
+        return written if is_type(written, "spark") or structure_in(written) is not None else None
+    return written.lower() if _NATIVE.fullmatch(written.lower()) else None
+
+
+settle: Final = TypeSystem("Spark", "spark", unknown, own_type).settle
+
+
+@keeps_unknown_types
+def stored(column: types.Column) -> types.Properties:
+    """Return such a column as Spark's catalog has it; all columns may be null."""
+    column = settle(column)
+    if DATABASE_TYPE in column.properties:
+        return kind_of(column.properties[DATABASE_TYPE])
+    if (structure := structure_of(column)) is not None:
+        return unknown(write_type(structure, has_comments=False))
+    return kind_of(stored_type(column).simpleString())

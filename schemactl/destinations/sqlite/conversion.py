@@ -79,8 +79,7 @@ def _widen(retype: Retype, value: str) -> tuple[str, str]:
 def _convert_stored(stored: Any, written: str) -> Any:
     """Return the value that SQLite stores after a conversion of a stored value, which is not null.
 
-    Raises:
-        ValueError, ArithmeticError: the value does not survive.
+    ``ValueError`` or ``ArithmeticError`` if the value does not survive.
     """
     retype = read_retype(written)
     return _encode(coerced(_decode(stored, retype.before), retype), retype)

@@ -9,13 +9,7 @@ from typing import Final
 
 from schemactl.destinations._address import check_folder, parse_file_address
 from schemactl.destinations._reading import DatasetReader
-from schemactl.destinations._sql_load import (
-    SqlDataset,
-    check_new_database,
-    check_schema,
-    dataset_to_read,
-    load_package,
-)
+from schemactl.destinations._sql_load import SqlDataset, check_new_database, check_schema, load_package
 from schemactl.destinations.sqlite.migration import choose_file, open_in_load
 from schemactl.destinations.sqlite.session import MAIN, SqliteDatabase, open_database
 from schemactl.destinations.sqlite.types import NAMES
@@ -35,7 +29,7 @@ def _open_to_read(url: str, schema_name: str) -> Iterator[SqlDataset | None]:
         yield None
         return
     with open_database(address, path, patience=_PATIENCE_SECONDS, is_read_only=True) as session:
-        yield dataset_to_read(session, MAIN, schema_name)
+        yield SqlDataset(session, MAIN)
 
 
 _READER: Final = DatasetReader(_open_to_read)

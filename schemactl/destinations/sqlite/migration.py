@@ -205,12 +205,10 @@ class SqliteMigration(FileMigration[SqliteDatabase]):
         stored_schema = session.catalogue().schema
         table_of_step = Table(step.table, {step.column.name: step.column})
         # A key of the column that the step does not know of is removed by an earlier step.
-        table = spelled_as(stored_schema, replace(stored_schema, tables={step.table: table_of_step}), NAMES).tables[
-            step.table
-        ]
+        schema = spelled_as(stored_schema, replace(stored_schema, tables={step.table: table_of_step}), NAMES)
         was_readable = unreadable(trial) is None
         try:
-            session.run(step, render(step, table, self.dataset))
+            session.run(step, render(step, schema.tables[step.table], self.dataset))
         except DestinationError as error:
             return str(error.__cause__ or error.message)
         return unreadable(trial) if was_readable else None  # a copy of the table goes by its views and triggers
@@ -224,7 +222,7 @@ class SqliteMigration(FileMigration[SqliteDatabase]):
         with self.database.wrap_errors("copy a table"):
             if lost := lost_by_copy(self.database, table):
                 raise DestinationError(f"{lost.message}, in `{self.database.path}`", hint=lost.hint)
-            others = made_again(self.database, table)
+            dependents = made_again(self.database, table)
             self.database.execute("PRAGMA legacy_alter_table = ON")  # otherwise views of the table would block this
         try:
             yield
@@ -232,7 +230,7 @@ class SqliteMigration(FileMigration[SqliteDatabase]):
             with self.database.wrap_errors("copy a table"):
                 self.database.execute("PRAGMA legacy_alter_table = OFF")
         with self.database.wrap_errors("copy a table"):
-            for statement in others:
+            for statement in dependents:
                 self.database.execute(statement)
 
     def _free_index(self, step: AddUnique) -> str:

@@ -107,9 +107,6 @@ def open_database(
     """Open the file of a dataset; a connection that can write keeps other writers out until it ends, even by a kill.
 
     For reading, a missing file is an empty one. It waits ``patience`` seconds for another process.
-
-    Raises:
-        DestinationError: it cannot be opened, or another process holds it.
     """
     check_sqlite_files(path)
     is_new = not path.exists()
@@ -144,11 +141,7 @@ def open_database(
 
 
 def distrust(connection: sqlite3.Connection) -> None:
-    """Withdraw rights that a file's views and triggers do not need (https://www.sqlite.org/security.html).
-
-    Raises:
-        sqlite3.Error: the file cannot be read.
-    """
+    """Withdraw rights that a file's views and triggers do not need (https://www.sqlite.org/security.html)."""
     connection.execute("PRAGMA cell_size_check = ON").fetchall()
     # Older SQLites refuse full-text search in views and triggers without that trust; of ours they would call functions
     # that only convert values.
@@ -187,11 +180,7 @@ def has_tables(path: Path) -> bool:
 
 @contextmanager
 def reading(path: Path) -> Iterator[sqlite3.Connection]:
-    """Open a file for reading only, after rolling back the transaction of a killed writer.
-
-    Raises:
-        DestinationError: it cannot be read.
-    """
+    """Open a file for reading only, after rolling back the transaction of a killed writer."""
     recover(path)
     try:
         # A reader of a database with a write-ahead log would create a missing log; without a log there is no writer.

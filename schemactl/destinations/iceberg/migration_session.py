@@ -24,7 +24,7 @@ from schemactl.destinations._lake.table import DataFile, in_fields
 from schemactl.destinations._lake.types import arrow_type
 from schemactl.destinations._migration.ledger import keys_of, latest_rows
 from schemactl.destinations.iceberg.address import wrap_iceberg_errors
-from schemactl.destinations.iceberg.catalogue import COMMENT, new_kind, read_dataset
+from schemactl.destinations.iceberg.catalogue import COMMENT, read_dataset
 from schemactl.destinations.iceberg.lake import IcebergLake, arrow_rows, check_columns, equals
 from schemactl.destinations.iceberg.table import (
     IcebergLakeTable,
@@ -34,6 +34,7 @@ from schemactl.destinations.iceberg.table import (
     iceberg_type,
     partitions_of_spec,
 )
+from schemactl.destinations.iceberg.types import new_kind
 from schemactl.errors import DestinationError
 from schemactl.migration.abilities import Abilities
 from schemactl.migration.records import Blocker
@@ -216,16 +217,12 @@ def _use_of(table: IcebergLakeTable, name: str) -> Blocker | None:
     """Return the blocker that prevents changes of a column: partitions, the order of rows or the key of the table."""
     iceberg_table = table.table
     field = next((field for field in iceberg_table.schema().fields if field.name == name), None)
-    if field is None:
-        return None
-    partition_ids = {field_or_use.source_id for spec in iceberg_table.specs().values() for field_or_use in spec.fields}
-    sort_ids = {field_or_use.source_id for field_or_use in iceberg_table.sort_order().fields}
-    used = {
-        "partitions": partition_ids,
-        "order of rows": sort_ids,
+    used_ids = {
+        "partitions": {field.source_id for spec in iceberg_table.specs().values() for field in spec.fields},
+        "order of rows": {field.source_id for field in iceberg_table.sort_order().fields},
         "identifier fields": set(iceberg_table.schema().identifier_field_ids),
     }
-    use = next((use for use, ids in used.items() if field.field_id in ids), None)
+    use = next((use for use, ids in used_ids.items() if field is not None and field.field_id in ids), None)
     message = f"column `{name}` of `{table.name}` stays as it is: the table's {use} need it"
     return None if use is None else Blocker(message)
 
@@ -240,10 +237,7 @@ def rewrite_table(
     """Replace all rows and columns of a table in one commit; names of new files begin with ``attempt``.
 
     Columns whose type changes, and new columns, are new columns for Iceberg, with new ids. It fails if the table has a
-    later commit than the one that the rows were read from.
-
-    Raises:
-        DestinationError: it failed, and the table is unchanged.
+    later commit than the one that the rows were read from; then the table is unchanged.
     """
     iceberg_table = table.table
     # A retry would keep rows that another program has appended meanwhile, in columns that are gone.
