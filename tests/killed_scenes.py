@@ -30,7 +30,6 @@ ORDERS = {
     ],
     "odd": [{"id": 3, "score": 1.5, "day": "2024-01-02", "total": 10**22, "code": "x7", "items": [{"price": 2.5}]}],
     "narrow": [{"id": 3, "score": 4, "day": "2024-01-02", "total": 12, "code": 5, "items": [{"price": 6}]}],
-    "empty": [{"id": 3, "score": None, "day": None, "total": None, "code": 5, "items": [{"price": None}]}],
     "later": [{"id": 4, "score": 8, "day": "2024-01-03", "total": 9, "code": 6, "items": [{"price": 1}]}],
 }
 """Documents by file: integers and dates, values that need wider columns beside a text that no wider type holds, the

@@ -286,6 +286,27 @@ def test_columns_that_exchange_their_names_never_lack_one_of_them(url: str) -> N
     assert ask(url, "select id, a, b, c from orders") == [(1, 2, "x", 0.5)]
 
 
+def test_a_required_column_of_another_type_takes_the_name_of_the_old_one_at_once(url: str) -> None:
+    first = schema_of(ID, column("v", "bigint", nullable=False))
+    second = schema_of(ID, column("v", nullable=False), before=first)
+    assert apply(url, first).outcome is Outcome.DONE
+    run(url, "insert into sales.orders values (1, 7)", "alter table sales.orders modify v bigint not null comment 'Ж'")
+    statements = [statement for step in plan(url, second).plan.steps for statement in step.statements]
+
+    assert apply(url, second).outcome is Outcome.DONE
+
+    (exchange,) = (statement for statement in statements if "RENAME" in statement)
+    assert exchange.startswith("ALTER TABLE `sales`.`orders` CHANGE COLUMN `v` `v__before_1` bigint")
+    assert exchange.endswith(" NULL COMMENT 'Ж', RENAME COLUMN `v__new_1` TO `v`")
+    assert ask(url, "select * from orders") == [(1, 7, "7")]
+    nulls = "select column_name, is_nullable, column_comment from information_schema.columns"
+    query = f"{nulls} where table_schema = 'sales' and table_name = 'orders' and column_name like 'v%' order by 1"
+    assert ask(url, query) == [("v", "NO", ""), ("v__before_1", "YES", "Ж")]
+    assert is_settled(url)
+    assert undo(url).outcome is Outcome.DONE
+    assert ask(url, query) == [("v", "NO", "Ж")]
+
+
 def test_unique_columns_and_primary_keys_are_added_and_taken_away(filled: str) -> None:
     wanted = schema_of(
         column("id", "bigint", nullable=False, primary_key=True),

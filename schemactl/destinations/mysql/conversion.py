@@ -61,14 +61,6 @@ def _is_sure(retype: Retype, value: str) -> str:
             return FALSE
 
 
-def is_assigned(retype: Retype, value: str, new_value: str) -> str | None:
-    """Return the condition that a new value is the one that MySQL makes of a value; None unless it compares them."""
-    if retype.before.data_type is DataType.DATE and retype.after.data_type is DataType.TIMESTAMP:
-        return f"{new_value} = {value}"
-    is_sure = _is_sure(retype, value)
-    return None if is_sure == FALSE else f"{is_sure} AND {new_value} = {value}"
-
-
 def as_text(value: str, column: Column) -> str:
     """Return a value as ``conversion.read_value`` reads it."""
     match column.data_type:

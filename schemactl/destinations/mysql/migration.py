@@ -21,7 +21,7 @@ from schemactl.destinations._migration.session import MappedMigration, SqlMigrat
 from schemactl.destinations._session import Relation
 from schemactl.destinations._sql_bookkeeping import find_migrated
 from schemactl.destinations.mysql.catalogue import read_session
-from schemactl.destinations.mysql.conversion import MAKE_MAPPING, MAPPING, as_text, convert, is_assigned, stored_text
+from schemactl.destinations.mysql.conversion import MAKE_MAPPING, MAPPING, as_text, convert, stored_text
 from schemactl.destinations.mysql.dependents import dependents_of, find_blocker, find_missing_type
 from schemactl.destinations.mysql.session import MySqlSession, open_session, parse_address, take_lock, text_of
 from schemactl.destinations.mysql.types import NAMES, column_type, settle
@@ -121,7 +121,7 @@ ABILITIES: Final = Abilities(
     lock=_lock_of,
     describe_table=Way.IN_PLACE,
     kept_description=cut_comment,
-    rewrites=lambda step, _: isinstance(step, RenameColumn),
+    rewrites=lambda step, _: isinstance(step, RenameColumn | DropNotNull),
 )
 
 
@@ -148,32 +148,6 @@ def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
 
 def _alter(dataset: str, table: str, action: str) -> str:
     return ENGINE.sql.alter(ENGINE.table(dataset, table), action)
-
-
-def _rename_at_once(rewrite: RewriteTable, dataset: str) -> str:
-    """Return the statement that renames and adds columns, so that no name is missing in between.
-
-    Its actions use the names from before the statement, also for columns that several steps rename.
-    """
-    table = rewrite.table
-    names_before = {name: name for name in table.columns}
-    added_columns: dict[str, Column] = {}
-    for step in rewrite.changes:
-        if isinstance(step, AddColumn):
-            added_columns[step.column.name] = step.column
-            continue
-        assert isinstance(step, RenameColumn)
-        if (added_column := added_columns.pop(step.before, None)) is not None:
-            added_columns[step.after] = replace(added_column, name=step.after)
-        else:
-            names_before[step.after] = names_before.pop(step.before)
-    steps: list[Step] = [
-        RenameColumn(table.name, before, after) for after, before in names_before.items() if after != before
-    ]
-    steps += [AddColumn(table.name, column) for column in added_columns.values()]
-    statements = [statement for step in steps for statement in of_engines.render(step, table, ENGINE, dataset)]
-    start = _alter(dataset, table.name, "")
-    return start + ", ".join(statement.removeprefix(start) for statement in statements)
 
 
 def _index(step: AddUnique | DropUnique) -> str:
@@ -245,25 +219,51 @@ class MySqlMigration(MappedMigration[MySqlSession]):
                 pass
         SqlMigration.run(self, step, statements)
 
-    def written_otherwise(self, step: Backfill | FillColumn) -> int | None:
-        """Return the number of values that a step has not written; None unless MySQL itself can compare the columns.
-
-        Other coerced values were in a temporary table that was dropped with its connection.
-        """
-        if isinstance(step, FillColumn):
-            return MappedMigration.written_otherwise(self, step)
-        source, target = ENGINE.name(step.source.name), ENGINE.name(step.target.name)
-        is_equal = None if step.taken is Taken.UNFIT else is_assigned(retype_of(step), source, target)
-        if is_equal is None:
-            return None
-        with self.database.wrap_errors("look for new values"):
-            condition = f"{target} IS NOT NULL AND ({is_equal}) IS NOT TRUE"
-            query = f"SELECT count(*) FROM {ENGINE.table(self.dataset, step.table)} WHERE {condition}"
-            count: int = self.database.query(query)[0][0]
-        return count
+    def written_otherwise(self, step: Backfill | FillColumn) -> int | None:  # noqa: ARG002 - overrides use it
+        """Return None: the coerced values were in a temporary table that was dropped with its connection."""
+        return None
 
     def render_rewrite(self, rewrite: RewriteTable) -> tuple[str, ...]:
-        return (_rename_at_once(rewrite, self.dataset),)
+        """Return the statement that renames columns, lets them hold nulls, and adds columns.
+
+        No name is missing in between. Its actions use the names from before the statement.
+        """
+        table = rewrite.table
+        names_before = {name: name for name in table.columns}
+        nullable_columns: set[str] = set()
+        added_columns: dict[str, Column] = {}
+        for step in rewrite.changes:
+            match step:
+                case AddColumn():
+                    added_columns[step.column.name] = step.column
+                case DropNotNull():
+                    nullable_columns.add(names_before[step.column.name])
+                case RenameColumn() if step.before in added_columns:
+                    added_columns[step.after] = replace(added_columns.pop(step.before), name=step.after)
+                case RenameColumn():
+                    names_before[step.after] = names_before.pop(step.before)
+                case _:
+                    raise self._rewrites_nothing(rewrite)
+        statements: list[str] = []
+        for name, before in names_before.items():
+            if before in nullable_columns:
+                statements.append(self._renamed_nullable(table, before, name))
+            elif name != before:
+                statements += render(RenameColumn(table.name, before, name), table, self.dataset)
+        for column in added_columns.values():
+            statements += render(AddColumn(table.name, column), table, self.dataset)
+        start = _alter(self.dataset, table.name, "")
+        return (start + ", ".join(statement.removeprefix(start) for statement in statements),)
+
+    def _renamed_nullable(self, table: Table, name: str, new_name: str) -> str:
+        """Return the statement that gives a column another name, or the same, and lets it hold nulls."""
+        column = table.columns[name]
+        (statement,) = render(DropNotNull(table.name, column), table, self.dataset)
+        statement = self._with_kept(statement, table.name, name, column)
+        action = f"MODIFY COLUMN {ENGINE.name(name)}"
+        return statement.replace(
+            action, f"CHANGE COLUMN {ENGINE.name(name)} {ENGINE.name(ENGINE.checked(new_name))}", 1
+        )
 
     def run_rewrite(self, rewrite: RewriteTable) -> None:
         self._run_all(rewrite.changes, self.render_rewrite(rewrite))
