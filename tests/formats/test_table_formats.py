@@ -274,6 +274,13 @@ def test_a_commit_that_deltalake_writes(tmp_path: Path):
     assert [(loss.item, loss.before) for loss in document.losses] == [("delta.appendOnly", "true")]
 
 
+def test_the_last_description_in_a_commit_of_delta_counts():
+    line = delta.write(shop()).splitlines()[-1]
+    renamed = line.replace('"name": "orders"', '"name": "carts"')
+    (table,) = data_tables(delta.read(f"{line}\n{renamed}\n", "0.json").schema)
+    assert table.name == "carts"
+
+
 @pytest.mark.parametrize("text", ["", "{}", '{"metaData": {"schemaString": "x"}}'])
 def test_what_is_no_commit_of_delta_is_refused(text: str):
     with pytest.raises(InputError, match="no line describes a table"):
