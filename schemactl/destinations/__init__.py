@@ -28,7 +28,9 @@ server without transactions around its DDL. Its files, in the order in which the
 6. ``dependents``: the dependents of a column, and whether a step would lose or break them (``find_blocker``,
    ``left_behind``).
 
-Destinations that are no databases implement a part of this: ``dlt`` hands loads to dlt's loader and migrates nothing.
+Each folder has ``types``, ``catalogue``, ``load`` and ``migration``. Tables on files have a ``lake`` or a ``table`` in
+the place of a session, and no dependents; only catalogs of Iceberg and Spark have an ``address`` of their own. ``dlt``
+is no database: it hands loads to dlt's loader and migrates nothing, so it has neither ``types`` nor ``migration``.
 Tests run a real engine, and compare loads with a dlt pipeline for the same documents. Modules whose names start with
 ``_`` are shared by several destinations. Third parties use the entry-point group ``schemactl.destination``.
 """
