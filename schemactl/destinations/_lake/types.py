@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from schemactl.destinations._catalogue import unknown
+from schemactl.destinations._catalogue import unknown, with_nullable
 from schemactl.destinations._structure import cut
-from schemactl.destinations._types import TypeSystem, decimal, integer
+from schemactl.destinations._types import TypeSystem, decimal, integer, keeps_unknown_types
 from schemactl.errors import DestinationError
 from schemactl.schema.full_types import DEFAULT_DECIMAL, MAX_DIGITS, check_scale, decimal_sizes
 from schemactl.schema.nested_types import (
@@ -26,7 +27,7 @@ from schemactl.schema.nested_types import (
     structure_of,
     write_type,
 )
-from schemactl.schema.structure import DATABASE_TYPE
+from schemactl.schema.structure import DATABASE_TYPE, Stored
 from schemactl.schema.types import Column, DataType, Properties
 from schemactl.type_systems.arrow_types import (
     arrow_type_of,
@@ -42,10 +43,17 @@ if TYPE_CHECKING:
     import pyarrow
 
 
+@dataclass(frozen=True, slots=True)
 class FileTypes(TypeSystem):
-    """The types of a format of files, in which dlt gives decimals other sizes than in databases."""
+    """The types of a format of files, in which dlt gives decimals other sizes than in databases.
 
-    __slots__ = ()
+    Attributes:
+        has_time: whether the format has times of day; see ``kind_of``.
+        sizes: of the format's integers in bits.
+    """
+
+    has_time: bool = True
+    sizes: tuple[int, ...] = ()
 
     def settle(self, column: Column) -> Column:
         """Return a column with a type of the format; see ``TypeSystem.settle``.
@@ -59,11 +67,22 @@ class FileTypes(TypeSystem):
         sizes = decimal(precision, 0) if precision is not None else decimal(*DEFAULT_DECIMAL)
         return Column(settled.name, {**settled.properties, **sizes})
 
+    def new_kind(self, column: Column) -> Properties:
+        """Return the type that a new column gets."""
+        return kind_of(self.settle(column), has_time=self.has_time, sizes=self.sizes)
 
-def types_of_files(format_name: str, is_native: Callable[[str], bool]) -> FileTypes:
+    @property
+    def stored(self) -> Stored:
+        """Returns a column as the format's catalog has it after dlt writes it."""
+        return keeps_unknown_types(lambda column: with_nullable(self.new_kind(column), column))
+
+
+def types_of_files(
+    format_name: str, is_native: Callable[[str], bool], *, has_time: bool = True, sizes: tuple[int, ...] = ()
+) -> FileTypes:
     """Return the types of a format of files: structs, lists and maps as Spark's DDL, and the format's native types.
 
-    ``is_native`` returns whether a text is a native type.
+    ``is_native`` returns whether a text is a native type; see ``FileTypes`` for the rest.
     """
 
     def own_type(written: str) -> str | None:
@@ -71,7 +90,7 @@ def types_of_files(format_name: str, is_native: Callable[[str], bool]) -> FileTy
             return written
         return written.lower() if is_native(written.lower()) else None
 
-    return FileTypes(format_name, "", unknown, own_type)
+    return FileTypes(format_name, "", unknown, own_type, has_time, sizes)
 
 
 def is_structure(written: str) -> bool:
