@@ -31,8 +31,8 @@ from schemactl.progress import Progress, no_progress
 from schemactl.schema.changes import TYPE_PROPERTIES, ColumnRetyped
 from schemactl.schema.full_types import FullType, full_type
 from schemactl.schema.hash import bump
-from schemactl.schema.nested_types import SPARK_TYPE, NestedType, write_type
-from schemactl.schema.nested_widening import has_wider_fields, widened_structure
+from schemactl.schema.nested_types import SPARK_TYPE, NestedType, structure_of, write_type
+from schemactl.schema.nested_widening import has_json_of_scalars, has_wider_fields, widened_structure
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, Schema, Table, root_of
 from schemactl.schema.widening import is_wider, type_properties, widened_column
@@ -342,8 +342,11 @@ def _goal(target: MigrationTarget, stored_column: Column, before: Column, column
     stored_structure = abilities.structure_of(stored_column.properties)
     structure = abilities.structure_of(target.destination.stored(column))
     if stored_structure is not None:
-        # A column that became JSON text in the schema is no wider one: the load is refused as without `promote`.
-        return None if structure is None else _structure_goal(stored_column, stored_structure, structure)
+        # A column or field that became JSON text in the schema is no wider one: the load is refused.
+        declared_structure = structure_of(column)
+        if structure is None or declared_structure is None or has_json_of_scalars(stored_structure, declared_structure):
+            return None
+        return _structure_goal(stored_column, stored_structure, structure)
     settle = target.settle_decimal
     type_before, wider = full_type(settle(before).properties), full_type(settle(column).properties)
     if type_before is None or wider is None or not (type_before == wider or is_wider(type_before, wider)):

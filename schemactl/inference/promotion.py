@@ -134,7 +134,7 @@ class Promoter:
             is_decided = (*changed.origin, path_text(changed.field)) in decided_fields
             is_decided = is_decided or wider_fields.keys() >= set(changed.paths)
             if not is_decided and self._mode(resolution, *changed.origin) is not Promotion.VARIANT:
-                finding, field_type = self._decide_field(changed)
+                finding, field_type = self._decide_field(resolution, changed)
                 wider_fields |= {} if field_type is None else dict.fromkeys(changed.paths, field_type)
                 findings += [finding] if finding.after != finding.before else []
         # A finding that repeats says nothing new: without this, ``promote`` would not end.
@@ -230,12 +230,15 @@ class Promoter:
             finding = PromotionFinding(table, name, str(base_type), after, variant_name, values, attempt.rows, reason)
             yield finding, attempt
 
-    def _decide_field(self, changed: ChangedField) -> tuple[PromotionFinding, NestedType | None]:
+    def _decide_field(
+        self, resolution: Resolution, changed: ChangedField
+    ) -> tuple[PromotionFinding, NestedType | None]:
         """Return a finding for a field whose values have another type, with its wider type if all values survive.
 
         The finding says nothing new if the values of another type survive in the type that the field has.
         """
         table, column = changed.origin
+        allows_text = self._mode(resolution, table, column) is Promotion.PROMOTE_TEXT
         narrow = leaf_full_type(changed.leaf)
         fed: tuple[TakenClass, ...] = ()
         wider, rows, reason = narrow, None, ""
@@ -245,8 +248,8 @@ class Promoter:
                 continue
             candidates = [
                 candidate
-                for candidate in dict.fromkeys((wider, *_candidates_for(wider, misfit_type, allows_text=False)))
-                if _is_written(misfit_type.data_type, candidate.data_type)
+                for candidate in dict.fromkeys((wider, *_candidates_for(wider, misfit_type, allows_text)))
+                if _is_written(misfit_type.data_type, candidate.data_type, allows_text)
             ]
             attempt = self._widen(changed.origin, candidates, fed, partial(self._count_field, changed))
             wider, rows = attempt.wider, attempt.rows
@@ -508,8 +511,10 @@ def _type_of_class(class_name: str) -> FullType:
     return of
 
 
-def _is_written(value: DataType, field_type: DataType) -> bool:
+def _is_written(value: DataType, field_type: DataType, allows_text: bool) -> bool:
     """Return whether loads write values of a type into fields of another type: they read no texts."""
+    if field_type is DataType.TEXT and allows_text:
+        return value is not DataType.JSON
     return value is field_type or field_type in _WRITTEN_INTO.get(value, ())
 
 

@@ -82,8 +82,8 @@ class KeyCell:
     kinds: frozenset[str]
 
 
-def _build_structures(structure: NestedType, values: KindValues) -> pa.Array:
-    array, lost = build(values.listed, structure)
+def _build_structures(structure: NestedType, spells_scalars: bool, values: KindValues) -> pa.Array:
+    array, lost = build(values.listed, structure, spells_scalars=spells_scalars)
     return array if lost is None else pc.if_else(pa.array(~lost), array, None)
 
 
@@ -159,7 +159,7 @@ class RowPlan:
             )
         convert: Callable[[KindValues], pa.Array] = Coercion(kind, target.column, is_exact=target.is_exact)
         if kind is DataType.JSON and target.structure is not None:
-            convert = partial(_build_structures, target.structure)
+            convert = partial(_build_structures, target.structure, target.spells_scalars)
         return ColumnTarget(target.column, convert, problem, rejects_row)
 
     def _add_problem(

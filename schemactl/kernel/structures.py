@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
+from functools import partial
 from itertools import chain
 from math import isfinite
 from types import NoneType
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
 from schemactl.kernel.kinds import text_array
-from schemactl.schema.coercion import EXACT_INTEGERS, WEI_STOP, coerce
+from schemactl.schema.coercion import EXACT_INTEGERS, WEI_STOP, coerce, type_of
 from schemactl.schema.nested_types import (
     BIGINT,
     BOOLEAN,
@@ -38,27 +39,41 @@ Lost = np.ndarray[Any, Any] | None
 _INT64: Final = 2**63
 
 
-def build(values: Sequence[Any], of: NestedType) -> tuple[pa.Array, Lost]:
-    """Return values as they are stored, and which of them lose something there."""
+def build(values: Sequence[Any], of: NestedType, *, spells_scalars: bool = False) -> tuple[pa.Array, Lost]:
+    """Return values as they are stored, and which of them lose something there.
+
+    ``spells_scalars``: whether texts take other scalars, in dlt's spelling.
+    """
+    build_inner = partial(build, spells_scalars=spells_scalars)
     match of:
         case Struct(fields):
-            return _structs(values, fields)
+            return _structs(values, fields, build_inner)
         case ListOf(element):
-            return _lists(values, element)
+            return _lists(values, element, build_inner)
         case MapOf(value):
-            return _maps(values, value)
+            return _maps(values, value, build_inner)
         case Json():
             texts = [None if value is None else coerce(value, DataType.JSON, DataType.TEXT) for value in values]
             return pa.array(texts, pa.string()), None
         case Leaf(name):
-            return _leaves(values, name)
+            is_spelled = spells_scalars and name == STRING and not set(map(type, values)) <= {str, NoneType}
+            return _leaves([_spelled(value) for value in values] if is_spelled else values, name)
 
 
-def _structs(values: Sequence[Any], fields: Sequence[tuple[str, NestedType]]) -> tuple[pa.Array, Lost]:
+Build: TypeAlias = Callable[[Sequence[Any], NestedType], tuple[pa.Array, Lost]]
+
+
+def _spelled(value: Any) -> Any:
+    return value if isinstance(value, str | dict | list | NoneType) else coerce(value, type_of(value), DataType.TEXT)
+
+
+def _structs(
+    values: Sequence[Any], fields: Sequence[tuple[str, NestedType]], build_inner: Build
+) -> tuple[pa.Array, Lost]:
     objects, lost = _of_type(values, dict)
     children = []
     for name, inner in fields:
-        child, child_lost = build([None if value is None else value.get(name) for value in objects], inner)
+        child, child_lost = build_inner([None if value is None else value.get(name) for value in objects], inner)
         children.append(child)
         lost = either(lost, child_lost)
     field_names = {name for name, _ in fields}
@@ -72,19 +87,19 @@ def _structs(values: Sequence[Any], fields: Sequence[tuple[str, NestedType]]) ->
     return pa.StructArray.from_arrays(children, fields=types, mask=mask), lost
 
 
-def _lists(values: Sequence[Any], element: NestedType) -> tuple[pa.Array, Lost]:
+def _lists(values: Sequence[Any], element: NestedType, build_inner: Build) -> tuple[pa.Array, Lost]:
     lists, lost = _of_type(values, list)
     offsets, mask, rows = _offsets(lists)
-    child, child_lost = build(list(chain.from_iterable(items for items in lists if items is not None)), element)
+    child, child_lost = build_inner(list(chain.from_iterable(items for items in lists if items is not None)), element)
     array = pa.ListArray.from_arrays(offsets, child, mask=mask)
     return array, either(lost, _by_row(child_lost, rows, len(lists)))
 
 
-def _maps(values: Sequence[Any], value: NestedType) -> tuple[pa.Array, Lost]:
+def _maps(values: Sequence[Any], value: NestedType, build_inner: Build) -> tuple[pa.Array, Lost]:
     objects, lost = _of_type(values, dict)
     offsets, mask, rows = _offsets(objects)
     present = [item for item in objects if item is not None]
-    items, item_lost = build(list(chain.from_iterable(item.values() for item in present)), value)
+    items, item_lost = build_inner(list(chain.from_iterable(item.values() for item in present)), value)
     keys = text_array(list(chain.from_iterable(present)))
     array = pa.MapArray.from_arrays(offsets, keys, items, mask=mask)
     return array, either(lost, _by_row(item_lost, rows, len(objects)))

@@ -32,7 +32,8 @@ from schemactl.migration.ways import Way
 from schemactl.schema.conversions import EPOCH_UNIT, Conversion
 from schemactl.schema.fit import Fit, fit
 from schemactl.schema.naming import Naming
-from schemactl.schema.nested_widening import fit_structures
+from schemactl.schema.nested_types import structure_of
+from schemactl.schema.nested_widening import fit_structures, has_json_of_scalars
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, DataType
 
@@ -72,6 +73,9 @@ class Retyping:
             abilities.structure_of(column.properties) for column in (self.before, self.stored)
         )
         if stored_structure is not None and declared_structure is not None:
+            marked_structure = structure_of(self.after)
+            if marked_structure is not None and has_json_of_scalars(stored_structure, marked_structure):
+                return Fit(Conversion.REFUSED, "fields of scalars do not become JSON texts")
             return fit_structures(stored_structure, declared_structure)
         return fit(self._readable(abilities), self.stored, counts_seconds=self.counts_seconds)
 

@@ -39,6 +39,7 @@ class TargetColumn:
         refusal: the contract violation that forbids it; None if values are loaded. A value that only a refused column
             can take is not loaded (``discard_value``) or its row is not (``discard_row``).
         structure: the type for objects and lists that it can hold without loss; None for JSON texts.
+        spells_scalars: whether texts inside of it take other scalars, in dlt's spelling.
         is_exact: whether it takes only values of its data type, unchanged: the stored column, if the contract refuses a
             change of its type. Other values go to the changed column.
     """
@@ -47,6 +48,7 @@ class TargetColumn:
     refusal: Violation | None = None
     structure: NestedType | None = None
     is_exact: bool = False
+    spells_scalars: bool = False
 
 
 @dataclass(frozen=True, slots=True)

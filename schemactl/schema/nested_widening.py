@@ -13,7 +13,9 @@ from schemactl.schema.fit import Fit, fit_types
 from schemactl.schema.full_types import FullType, full_type
 from schemactl.schema.nested_types import (
     INSIDE,
+    STRING,
     FieldPath,
+    Json,
     Leaf,
     ListOf,
     MapOf,
@@ -23,7 +25,7 @@ from schemactl.schema.nested_types import (
     leaf_of,
     leaf_properties,
 )
-from schemactl.schema.widening import type_properties, widened_types
+from schemactl.schema.widening import is_wider, type_properties
 
 
 def leaf_full_type(of: NestedType) -> FullType | None:
@@ -55,9 +57,8 @@ def widened_structure(stored: NestedType, declared: NestedType) -> NestedType | 
             return None if value is None else MapOf(value)
         case Leaf(), Leaf() if stored != declared:
             narrow, wide = leaf_full_type(stored), leaf_full_type(declared)
-            if narrow is None or wide is None or wide not in widened_types(narrow, wide, scale=wide.scale or 0):
-                return None
-            return declared
+            is_same_or_wider = narrow is not None and wide is not None and (narrow == wide or is_wider(narrow, wide))
+            return declared if is_same_or_wider else None
         case _:
             return stored if stored == declared else None
 
@@ -95,6 +96,14 @@ def fit_structures(stored: NestedType, declared: NestedType) -> Fit:
     full_types = ((leaf_full_type(narrow), leaf_full_type(wide)) for narrow, wide in leaves)
     fits = [fit_types(narrow, wide) for narrow, wide in full_types if narrow is not None and wide is not None]
     return next((leaf_fit for leaf_fit in fits if leaf_fit.conversion is not Conversion.WHOLE), Fit(Conversion.WHOLE))
+
+
+def has_json_of_scalars(stored: NestedType, declared: NestedType) -> bool:
+    """Return whether a field of scalars would become a JSON text, which destinations do not tell from other texts."""
+    return any(
+        isinstance(difference.before, Leaf) and isinstance(difference.after, Json) and difference.before != Leaf(STRING)
+        for difference in differences(stored, declared)
+    )
 
 
 def with_field(of: NestedType, path: FieldPath, field: NestedType) -> NestedType:

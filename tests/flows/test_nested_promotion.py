@@ -302,3 +302,66 @@ def test_without_the_normalizer_fields_are_columns_and_become_wider(shop: Shop, 
     }
     for table, column in (("orders", "a__score"), ("orders__xs", "value"), ("orders__ls", "n")):
         assert str(stored_table(to, table).columns[column].data_type) == "double"
+
+
+PROMOTE_TEXT = "data_type=promote_text"
+
+
+@pytest.mark.parametrize(
+    ("column", "first", "later", "values"),
+    [
+        ("a", {"code": 1}, {"code": "x"}, [{"code": "1"}, {"code": "x"}, {"code": "7"}]),
+        ("a", {"code": 1.5}, {"code": "x"}, [{"code": "1.5"}, {"code": "x"}, {"code": "7"}]),
+        ("a", {"code": True}, {"code": "x"}, [{"code": "True"}, {"code": "x"}, {"code": "7"}]),
+        ("a", {"b": {"code": 2**53 + 1}}, {"b": {"code": 1.5, "new": True}}, None),
+        ("xs", [1, None], ["x", 2.5, False], [["1", None], ["x", "2.5", "False"], ["7"]]),
+        ("ls", [{"n": [1]}], [{"n": ["x"]}, None], [[{"n": ["1"]}], [{"n": ["x"]}, None], [{"n": ["7"]}]]),
+    ],
+)
+def test_promote_text_makes_fields_and_elements_texts(
+    shop: Shop, typed_destination: str, column: str, first: Any, later: Any, values: list[Any] | None
+) -> None:
+    to = typed_destination
+    load(shop, to, {column: first}, contract=PROMOTE_TEXT)
+
+    (finding,) = findings(load(shop, to, {column: later}, contract=PROMOTE_TEXT))
+    if values is None:  # a decimal holds both
+        assert finding.after == "decimal(38, 9)"
+        return
+    third = {"xs": [7], "ls": [{"n": [7]}], "a": {"code": 7}}[column]
+    again = findings(load(shop, to, {column: third}, contract=PROMOTE_TEXT))
+
+    assert (finding.after, finding.variant, finding.rows, again) == ("text", None, 1, [])
+    assert stored(to, column) == in_order(values)
+    assert verify(VerifyRequest("shop", find_destination(to).url, Path("schemas"))).is_clean
+
+
+def test_texts_of_numbers_are_numbers_again_after_a_rollback(shop: Shop, typed_destination: str) -> None:
+    to = typed_destination
+    load(shop, to, {"a": {"code": 1}}, contract=PROMOTE_TEXT)
+    load(shop, to, {"a": {"code": "2"}}, contract=PROMOTE_TEXT)
+
+    undone = rollback(RollbackRequest("shop", find_destination(to).url), lambda _: True, nullcontext)
+
+    assert undone.outcome is Outcome.DONE
+    assert stored(to, "a") == [{"code": 1}, {"code": 2}]
+
+
+def test_a_text_field_takes_no_numbers_under_other_contracts(shop: Shop, typed_destination: str) -> None:
+    to = typed_destination
+    load(shop, to, {"a": {"code": "x"}})
+
+    report = load(shop, to, {"a": {"code": 7}}, contract="data_type=discard_row")
+
+    assert (report.rows_loaded, stored(to, "a")) == (0, [{"code": "x"}])
+
+
+@pytest.mark.parametrize("value", [[1], {"b": 1}])
+def test_promote_text_makes_no_text_of_objects_and_lists(shop: Shop, typed_destination: str, value: Any) -> None:
+    to = typed_destination
+    load(shop, to, {"a": {"code": 1}, "b": 1}, contract=PROMOTE_TEXT)
+
+    with pytest.raises(DestinationError):
+        load(shop, to, {"a": {"code": value}}, contract=PROMOTE_TEXT)
+
+    assert stored(to, "a") == [{"code": 1}]

@@ -9,6 +9,7 @@ from schemactl.schema.nested_types import INSIDE, Leaf, read_type, write_type
 from schemactl.schema.nested_widening import (
     fields_of,
     fit_structures,
+    has_json_of_scalars,
     has_wider_fields,
     widened_structure,
     with_field,
@@ -30,7 +31,8 @@ from schemactl.schema.nested_widening import (
         ("struct<a:double>", "struct<a:decimal(38,9)>", None),
         ("struct<a:decimal(10,2)>", "struct<a:decimal(10,1)>", None),
         ("struct<a:boolean>", "struct<a:bigint>", None),
-        ("struct<a:bigint>", "struct<a:string>", None),
+        ("struct<a:bigint>", "struct<a:string>", "struct<a:string>"),
+        ("struct<a:string>", "struct<a:bigint>", None),
         ("struct<a:bigint>", "struct<a:string COMMENT 'json'>", None),
         ("struct<a:bigint>", "struct<A:bigint>", None),
         ("struct<a:bigint>", "array<bigint>", None),
@@ -66,6 +68,19 @@ def test_new_fields_alone_are_no_wider_ones() -> None:
 
     assert not has_wider_fields(stored, read_type("struct<a:bigint,b:bigint>"))
     assert has_wider_fields(stored, read_type("struct<a:double,b:bigint>"))
+
+
+@pytest.mark.parametrize(
+    ("stored", "declared", "is_json"),
+    [
+        ("struct<a:bigint>", "struct<a:string COMMENT 'json'>", True),
+        ("struct<a:array<struct<b:date>>>", "struct<a:array<struct<b:string COMMENT 'json'>>>", True),
+        ("struct<a:string>", "struct<a:string COMMENT 'json'>", False),
+        ("struct<a:bigint>", "struct<a:string,b:string COMMENT 'json'>", False),
+    ],
+)
+def test_scalars_that_become_json_are_told_from_texts(stored: str, declared: str, is_json: bool) -> None:
+    assert has_json_of_scalars(read_type(stored), read_type(declared)) is is_json
 
 
 def test_a_field_is_replaced_at_its_path() -> None:

@@ -52,7 +52,8 @@ def _with_structure(cell: Cell, table: str, allowed_schema: Schema) -> Cell:
     if first is None or first.column.data_type is not DataType.JSON:
         return replace(cell, targets=targets)
     structure = structure_of(first.column)
-    target = replace(first, structure=structure)
+    # Texts that other scalars feed are JSON in the resolved schema, except under `promote_text`.
+    target = replace(first, structure=structure, spells_scalars=True)
     earlier_target = _earlier_target(first, table, allowed_schema)
     targets[DataType.JSON] = (target,) if earlier_target is None else (earlier_target, target)
     return replace(cell, targets=targets, structure=structure)
