@@ -14,7 +14,7 @@ from enum import StrEnum
 from typing import Final
 
 from schemactl.destinations import MigrationSession, is_migrator
-from schemactl.errors import DestinationError, InputError, Problem
+from schemactl.errors import DestinationError, InputError, LockNotAvailable, Problem
 from schemactl.flows.migrate.counting import count_unfit, find_blockers
 from schemactl.flows.migrate.forward_run import ForwardRun
 from schemactl.flows.migrate.runner import LockRetry, StepBlocked, new_run
@@ -271,6 +271,13 @@ class StoredColumns:
             retyped = {(reason.table, reason.column): None for reason in reasons if isinstance(reason, ColumnRetyped)}
             tables = forward.plan.target.tables
             self.widened.extend((table, tables[table].columns[column]) for table, column in retyped)
+        except DestinationError as error:
+            cause = error if isinstance(error, LockNotAvailable) else error.__cause__
+            if not isinstance(cause, LockNotAvailable):
+                raise
+            is_impatient = self.options.locks is PromoteLocks.FAIL
+            ways_on = ", or wait for it: `--promote-locks wait`" if is_impatient else ", and run the load again"
+            raise LockNotAvailable(error.message, hint=f"end the session that uses the table{ways_on}") from error
         except StepBlocked as blocked:
             problems = tuple(Problem(blocker.message, hint=blocker.hint) for blocker in blocked.blockers)
             hint = (
