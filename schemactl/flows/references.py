@@ -178,8 +178,7 @@ def _from_imports(folder: SchemasFolder, name: str) -> tuple[Referred, ...]:
     if not name:
         return effective_schemas(folder) or _all_of(folder.imports)
     if find_file(folder.imports, name) is None:
-        hint = nearest_or_all(name, list_names(folder.imports))
-        raise InputError(f"there is no schema `{name}` in `{folder.imports}`", hint=hint)
+        return _from_folder(folder.imports, name)  # reports it
     return (effective_schema(folder, name),)
 
 

@@ -26,7 +26,7 @@ from schemactl.normalization.rejects import (
     summarize,
 )
 from schemactl.normalization.tally import REJECTS_TABLE, STORED_REJECTS_COLUMNS, RejectState, reject_id
-from schemactl.progress import Progress, no_progress
+from schemactl.progress import no_progress
 from schemactl.schema.naming import naming_of
 from schemactl.schema.types import Schema, Table
 from schemactl.store.folder import SchemasFolder, SchemasPlace
@@ -272,7 +272,7 @@ def _change(
     return report
 
 
-def load_rejects(store: RejectStore, edit: ChangedRejects, progress: Progress = no_progress) -> None:
+def load_rejects(store: RejectStore, edit: ChangedRejects) -> None:
     """Change the rejects by a load without other rows."""
     package = LoadPackage(str(time.time()), store.schema, (), datetime.now(UTC), rejects_edit=edit)
-    store.destination.load(store.target.url, package, progress)
+    store.destination.load(store.target.url, package, no_progress)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 
 from schemactl.errors import InputError, nearest_or_all
 from schemactl.flows.effective_schemas import EffectiveSchema, read_all_effective, read_effective
 from schemactl.flows.schemas import save, to_save, with_lineage
-from schemactl.schema.changes import Change, ColumnRemoved, TableRemoved, VariantFolded
+from schemactl.schema.changes import ColumnRemoved, TableRemoved, VariantFolded
 from schemactl.schema.diff import diff
 from schemactl.schema.import_merge import Synced
 from schemactl.schema.structure import has_type
@@ -72,18 +72,16 @@ def _plan(folder: SchemasFolder, effective: EffectiveSchema, content: Schema) ->
     after = to_save(folder, opened, content)
     # Only declared renames count; a guess must not hide a dropped column.
     changes = diff(stored, with_lineage(after, stored), guess_renames=False, heeds_moves=True) if stored else ()
-    dropped = tuple(_data_names(stored, changes)) if stored else ()
-    return Synced(stored, after, changes, True, dropped, effective.merged.open_questions)
-
-
-def _data_names(stored: Schema, changes: tuple[Change, ...]) -> Iterator[str]:
+    stored_tables = stored.tables if stored else {}
+    dropped: list[str] = []  # with data
     for change in changes:
         match change:
             case TableRemoved() if change.table.normalizer_hint("seen-data"):
-                yield change.table.name
+                dropped.append(change.table.name)
             case VariantFolded():
                 pass  # a migration moves its values
             case ColumnRemoved() if has_type(change.column):
-                table = stored.tables.get(change.table)
+                table = stored_tables.get(change.table)
                 if table is None or table.normalizer_hint("seen-data"):
-                    yield f"{change.table}.{change.column.name}"
+                    dropped.append(f"{change.table}.{change.column.name}")
+    return Synced(stored, after, changes, True, tuple(dropped), effective.merged.open_questions)

@@ -69,8 +69,13 @@ def remove_left(above: Path) -> None:
             lock.acquire(timeout=0)
         except OSError:  # in use (`Timeout`), or on a file system without locks
             continue
+        folder = lock_file.with_name(lock_file.name.removeprefix(".").removesuffix(".lock"))
         try:
-            _remove(lock_file.with_name(lock_file.name.removeprefix(".").removesuffix(".lock")), lock_file)
+            if _is_own(folder, stat.S_IFDIR):
+                shutil.rmtree(folder, ignore_errors=True)
+            if not os.path.lexists(folder):
+                with suppress(PermissionError):  # Windows: releasing the lock removes its file
+                    lock_file.unlink(missing_ok=True)
         finally:
             lock.release()
 
@@ -81,17 +86,6 @@ def held_descriptors() -> tuple[int, ...]:
     A process that has inherited them holds the locks until it ends, even if this one is killed.
     """
     return tuple(_held)
-
-
-def _remove(folder: Path, lock_file: Path) -> None:
-    """Remove a folder that has no holder, and its lock, which is held meanwhile, once it is gone."""
-    if os.path.lexists(folder):
-        if not _is_own(folder, stat.S_IFDIR):
-            return
-        shutil.rmtree(folder, ignore_errors=True)
-    if not os.path.lexists(folder):
-        with suppress(PermissionError):  # Windows: releasing the lock removes its file
-            lock_file.unlink(missing_ok=True)
 
 
 def _empty(folder: Path, log_name: str | None) -> None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from schemactl.destinations import MigrationSession
 from schemactl.flows.migrate.state import DestinationState, earlier_names
 from schemactl.flows.migrate.stored_plans import plan_of
 from schemactl.flows.references import Referred, comparable
@@ -55,7 +54,10 @@ def find_drift(state: DestinationState, schema: Schema) -> Drift:
     """
     target = state.target
     names = target.destination.NAMES
-    foreign_tables = {names.fold(name) for name in _tables_of_others(state.session, schema.name)}
+    last_hashes = {version.schema_name: version.version_hash for version in reversed(state.session.versions())}
+    other_hashes = (version_hash for name, version_hash in last_hashes.items() if name != schema.name)
+    other_schemas = filter(None, map(state.session.schema_of, other_hashes))
+    foreign_tables = {names.fold(name) for other in other_schemas for name in other.tables}
     spelled = spelled_as(state.catalogue.schema, schema, names)
     tables = {
         name: table
@@ -106,16 +108,6 @@ def _is_harmless(change: Change, schema: Schema, target: MigrationTarget) -> boo
             return False
 
 
-def _tables_of_others(session: MigrationSession, name: str) -> Iterator[str]:
-    """Yield the names of tables that belong to other schemas of the dataset, by their last versions."""
-    seen_names = {name}
-    for version in session.versions():
-        if version.schema_name not in seen_names:
-            seen_names.add(version.schema_name)
-            other = session.schema_of(version.version_hash)
-            yield from other.tables if other else ()
-
-
 def complete_tables(schema: Schema) -> tuple[Table, ...]:
     """Return a schema's own tables that have columns with a type."""
     return tuple(table for name, table in schema.tables.items() if not is_bookkeeping(name) and typed_columns(table))
@@ -157,7 +149,12 @@ def misplaced_after(
         for column in ("", *table.columns):
             origin, expected = origin_of((name, column), steps), sources.get(column)
             if expected is not None and expected != origin:
-                if _was_there(expected[0], before, steps):
+                # Some tables of the schema wait for their first data, and had no rows.
+                was_filled = bool(before.tables[expected[0]].normalizer_hint("seen-data")) or any(
+                    origin_of((step.table_name, ""), steps[:index]) == (expected[0], "")
+                    for index, step in enumerate(steps)
+                )
+                if was_filled:
                     misplaced[name, column] = Misplaced(name, column or None, expected[1] or expected[0])
             elif origin is not None and origin in earlier:
                 # It may contain by now the values that an earlier run did not move.
@@ -171,11 +168,3 @@ def misplaced_after(
 def origin_of(column_place: ColumnPlace, steps: Sequence[Step]) -> ColumnPlace | None:
     """Return the place of a column's values before some steps; None if the steps created the values."""
     return place_before(column_place, steps, heeds_backfills=True)
-
-
-def _was_there(table: str, before: Schema, steps: Sequence[Step]) -> bool:
-    """Return whether a table of the schema had rows: some tables wait for their first data."""
-    is_seen = bool(before.tables[table].normalizer_hint("seen-data"))
-    return is_seen or any(
-        origin_of((step.table_name, ""), steps[:index]) == (table, "") for index, step in enumerate(steps)
-    )

@@ -194,9 +194,7 @@ def stored_schemas(reference: str, referred: Referred, version_hash: str | None)
             raise InputError(f"`{referred.origin}` does not store schemas")
         return ()
     with migratable(reference).open_for_reading(referred.schema.name) as session:
-        last: dict[str, str] = {}
-        for version in session.versions():
-            last.setdefault(version.schema_name, version.version_hash)
+        last = {version.schema_name: version.version_hash for version in reversed(session.versions())}
         hashes = tuple(last.values()) if version_hash is None else (_find(session, version_hash, referred.origin),)
         schemas = (session.schema_of(schema_hash) for schema_hash in hashes)
         return tuple(sorted((schema for schema in schemas if schema), key=lambda schema: schema.name))

@@ -18,7 +18,6 @@ Examples:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from schemactl.cli.declarations import argument, flag, option
@@ -56,7 +55,11 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     if options.apply and options.output:
         raise InputError("`--apply` and `--output` cannot be used together", hint="remove `--apply` to write a file")
     order = DateOrder(options.dates) if options.dates else None
-    drafted = draft_typing(options.source, order, partial(_ask_for_order, terminal) if can_ask() else None)
+
+    def ask_for_order(question: str) -> DateOrder:
+        return DateOrder(choose(f"{question}: which comes first?", tuple(DateOrder), DateOrder.DAY_FIRST, terminal))
+
+    drafted = draft_typing(options.source, order, ask_for_order if can_ask() else None)
     typing = Typing(tuple(column.field for column in drafted))
     imported = None
     if options.apply:
@@ -66,9 +69,3 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         terminal.report(report.exceptions + ("" if imported else report.next_step))
     violations = imported.violations if imported else ()
     return write_report(terminal, options, report, draft_document, print_draft, fails=violations, output=options.output)
-
-
-def _ask_for_order(terminal: Terminal, question: str) -> DateOrder:
-    from schemactl.arc.proposal import DateOrder
-
-    return DateOrder(choose(f"{question}: which comes first?", tuple(DateOrder), DateOrder.DAY_FIRST, terminal))
