@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 import subprocess
 import sys
@@ -30,7 +31,7 @@ from staged_loads import quiet, shop
 from schemactl.destinations import iceberg as destination
 from schemactl.destinations.iceberg import migration_session as iceberg_session
 from schemactl.destinations.iceberg.migration_session import IcebergMigration
-from schemactl.errors import DestinationError, InputError
+from schemactl.errors import CommandWarning, DestinationError, InputError
 from schemactl.flows.migrate.inspection import find_status
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.records import Patience
@@ -84,9 +85,13 @@ def load(orders: Table, load_id: str, rows: list[dict[str, Any]]) -> None:
     destination.load(URL, package(Path(tempfile.mkdtemp(dir=".")), load_id, {"orders": rows}, [orders]), quiet)
 
 
-def opened(name: str = "orders") -> Any:
+def catalog() -> SqlCatalog:
     folder = Path("lake").absolute()
-    return SqlCatalog("default", uri=f"sqlite:///{folder}/catalog.db", warehouse=str(folder)).load_table(("shop", name))
+    return SqlCatalog("default", uri=f"sqlite:///{folder}/catalog.db", warehouse=str(folder))
+
+
+def opened(name: str = "orders") -> Any:
+    return catalog().load_table(("shop", name))
 
 
 def rows(*columns: str, name: str = "orders") -> list[tuple[Any, ...]]:
@@ -335,6 +340,47 @@ def test_a_table_that_takes_a_former_name_has_files_of_its_own(url: str) -> None
     assert rows("id") == []
     run(url, DropTable(again))
     assert rows("id", name="sales") == [(1,), (2,)]
+
+
+def test_the_next_session_removes_the_files_that_a_killed_one_has_not_committed(url: str) -> None:
+    attempt, data = "a" * 32, Path("lake/shop/orders/data")
+    (committed,) = data.iterdir()
+    leftovers = [data / f"{attempt}-0-00000.parquet", data / "schemactl-same-0-00000.parquet"]
+    unknown = data / "00000-0-others.parquet"
+    for file in (*leftovers, unknown):
+        shutil.copy(committed, file)
+    catalog().update_namespace_properties(("shop",), updates={"schemactl.rewriting": attempt})
+
+    with pytest.warns(CommandWarning, match="removed files of an interrupted migration"):
+        load(FIRST, "2", [])
+
+    assert set(data.iterdir()) == {committed, unknown}
+    assert "schemactl.rewriting" not in catalog().load_namespace_properties(("shop",))
+
+
+@pytest.mark.parametrize("has_rows", [False, True])
+def test_a_table_takes_the_folder_of_a_killed_creation_but_no_rows(url: str, has_rows: bool) -> None:
+    folder = Path("lake/shop/lines")
+    (folder / "metadata").mkdir(parents=True)
+    (folder / "metadata/00000-0.metadata.json").write_text("{}")
+    if has_rows:
+        (folder / "data").mkdir()
+        shutil.copy(next(Path("lake/shop/orders/data").iterdir()), folder / "data")
+
+    run(url, CreateTable(table("lines", {"id": BIGINT})))
+
+    assert (Path(opened("lines").location()) == folder.absolute()) is not has_rows
+    assert (folder / "data").exists() is has_rows
+
+
+def test_rows_for_a_table_of_an_early_dlt_are_refused(url: str) -> None:
+    with opened("_dlt_loads").update_schema() as update:
+        update.delete_column("schema_version_hash")
+
+    with pytest.raises(DestinationError, match="`_dlt_loads` lacks `schema_version_hash`"):
+        load(FIRST, "2", ROWS)
+
+    assert len(rows("id")) == 2
 
 
 DYING = """

@@ -35,7 +35,7 @@ from schemactl.destinations._lake.table import DataFile, Lake
 from schemactl.destinations._lake.types import arrow_type, kind_of
 from schemactl.destinations.iceberg.address import Address, lock_folder, wrap_iceberg_errors
 from schemactl.destinations.iceberg.catalogue import COMMENT, datasets_in, tables_in
-from schemactl.destinations.iceberg.table import LOAD_ID, IcebergLakeTable, discard_uncommitted, local_path
+from schemactl.destinations.iceberg.table import LOAD_ID, IcebergLakeTable, local_path
 from schemactl.destinations.iceberg.types import NAMES, WIDENS, new_kind
 from schemactl.errors import CommandWarning, DestinationError, backquoted
 from schemactl.normalization.package import INPUTS_TABLE, LoadPackage
@@ -206,7 +206,7 @@ class IcebergLake(Lake):
         """Remove the files of a migration that no snapshot of a table has."""
         for name in tables_in(self.catalog, self.dataset):
             if (table := self.open(name)) is not None:
-                discard_uncommitted(table, attempt)
+                table.discard_uncommitted(attempt)
 
     def remove_leftovers(self) -> None:
         note = self._properties().get(_WRITING)

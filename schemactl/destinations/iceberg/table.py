@@ -210,12 +210,15 @@ class IcebergLakeTable(LakeTable):
 
     def discard_files(self, attempt: str) -> None:
         LakeTable.discard_files(self, attempt)
-        self.discard_uncommitted(_SAME_ROWS_PREFIX)
+        self.discard_uncommitted(attempt)
 
-    def discard_uncommitted(self, *prefixes: str) -> None:
-        """Remove the files with some beginnings of names that no snapshot has, where they can be found."""
+    def discard_uncommitted(self, attempt: str) -> None:
+        """Remove the files of a killed load or migration that no snapshot has, where they can be found.
+
+        Names of files that only hold the same rows do not tell whose they are.
+        """
         folder = self.place
-        files = [file for prefix in prefixes for file in folder.glob(f"{prefix}*")] if folder else []
+        files = [*folder.glob(f"{attempt}-*"), *folder.glob(f"{_SAME_ROWS_PREFIX}*")] if folder else []
         if not files:
             return
         with wrap_iceberg_errors(f"read the files of `{self.name}`"):
@@ -256,11 +259,6 @@ class IcebergLakeTable(LakeTable):
             added += write_rows(self, path, self.read(file, self.fields.names))
         if stale:
             self.commit(added, stale, load_id, {_SAME_ROWS: "true"})
-
-
-def discard_uncommitted(table: IcebergLakeTable, attempt: str) -> None:
-    """Remove the files of a migration that no snapshot has; files of equal rows may be those of any migration."""
-    table.discard_uncommitted(f"{attempt}-", _SAME_ROWS_PREFIX)
 
 
 def exchange_files(update: UpdateSnapshot, removed: Sequence[DataFile], added: Sequence[IcebergFile]) -> None:
