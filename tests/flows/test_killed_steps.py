@@ -7,18 +7,24 @@ follows a kill differs from one kill to the next; another number as ``SCHEMACTL_
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from pathlib import Path
+from typing import Any
 from zlib import crc32
 
+import duckdb
+import pyarrow.parquet
 import pytest
+from deltalake import DeltaTable
 from forked_commands import Commands, forked_commands
 from kill_points import PREPARE
 from killed_scenes import COLUMNS, VARIANTS, Scene, Values, expected, make_scene
 
+from schemactl.destinations.iceberg.address import open_catalog, read_address
 from schemactl.flows.target import loadable
 
 KILLS = os.environ.get("SCHEMACTL_KILLS")
@@ -269,6 +275,63 @@ def test_migrate_apply_finishes_the_widening_of_a_killed_load(
     killed.run(*load)
     assert scene.values(*COLUMNS) == expected("first", "wider")
     scene.check_settled()
+
+
+FIELDS = [
+    {"id": 1, "place": {"height": 1, "name": "a"}, "sizes": [1, 2]},
+    {"id": 2, "place": {"height": -5, "name": None}, "sizes": []},
+]
+WIDER_FIELDS = [{"id": 3, "place": {"height": 1.5, "name": "b"}, "sizes": [2.5, 3]}]
+
+
+@pytest.mark.parametrize("scene", ["duckdb", "parquet", "delta", "iceberg"][0 if KILLS else 2 :], indirect=True)
+def test_a_killed_load_that_widens_fields_leads_to_all_values_once(killed: Killed, scene: Scene) -> None:
+    def write(name: str, documents: Sequence[dict[str, Any]]) -> None:
+        Path("landing").mkdir(exist_ok=True)
+        Path(f"landing/{name}.jsonl").write_text("".join(json.dumps(document) + "\n" for document in documents))
+
+    def stored_documents() -> list[dict[str, Any]]:
+        match scene.kind:
+            case "duckdb":
+                with duckdb.connect("made.duckdb", read_only=True) as connection:
+                    rows = connection.execute("FROM shop.orders").arrow().read_all().to_pylist()
+            case "delta":
+                rows = DeltaTable("lake/shop/orders").to_pyarrow_table().to_pylist()
+            case "iceberg":
+                catalog = open_catalog(read_address(scene.to), is_written=False)
+                rows = catalog.load_table(("shop", "orders")).scan().to_arrow().to_pylist()
+            case _:
+                files = sorted(Path("lake/shop/orders").glob("*.parquet"))
+                rows = [row for file in files for row in pyarrow.parquet.read_table(file).to_pylist()]
+        documents = [{name: row[name] for name in FIELDS[0]} for row in rows]
+        return sorted(documents, key=lambda document: document["id"])
+
+    write("first", FIELDS)
+    killed.run(*killed.load_call, "--normalizer", "nested")
+    write("wider", WIDER_FIELDS)
+    scene.store("before")
+    wrong: list[str] = []
+    number = 0
+
+    for point in count(*kill_points(f"{scene.kind} fields")):
+        scene.restore("before")
+        if killed.commands(*killed.load_call, *PROMOTES, begin=(point,)).code == 0:
+            break
+        number += 1
+        change = Path("killed.txt").read_text()
+        try:
+            if number % 3 == 0:
+                killed.run(*rollback(scene), codes=(0, 1, 2))
+            killed.run(*killed.load_call, *PROMOTES)
+            assert stored_documents() == [*FIELDS, *WIDER_FIELDS]
+            scene.check_settled()
+            assert not scene.unlisted_files()
+        except Exception as error:
+            wrong.append(f"killed before {point}, {change}:\n{error!r:.1500}")
+            print(wrong[-1], flush=True)
+    print(f"{scene.kind}: {number} kills of a load that widens fields, {len(wrong)} wrong")
+    assert not wrong, "\n\n".join(wrong)
+    assert number
 
 
 @scenes("delta")
