@@ -182,7 +182,7 @@ def resolve_nested(evidence: Evidence, schema: Schema, table: str, options: Reso
     resolution = resolve(evidence, flat(schema), table, options)
     # `flat` removed the limits of levels: restore them.
     levels = {name: stored_table.normalizer_hint("max_nesting") for name, stored_table in schema.tables.items()}
-    tables = {name: _with_nesting(made, levels.get(name)) for name, made in resolution.schema.tables.items()}
+    tables = {name: _with_nesting(new_table, levels.get(name)) for name, new_table in resolution.schema.tables.items()}
     resolved = replace(resolution.schema, tables=tables, normalizers=_normalizers_as_before(resolution.schema, schema))
     types = _Types(evidence, options.wider_fields)
     return replace(resolution, schema=_Structures(types, schema, resolution).evolved(resolved))
