@@ -69,6 +69,8 @@ class ClassEvidence:
         shortest, longest: length of texts in characters, of lists in elements; None for other kinds.
         least, greatest: range of numbers; None for other kinds.
         varies: whether texts, booleans or moments differ, by their examples and lengths; False for numbers.
+        places: the most decimal places that doubles with fractions need, see ``decimal_places``; None for other kinds,
+            and in files of earlier versions.
     """
 
     count: int
@@ -79,11 +81,12 @@ class ClassEvidence:
     least: float | None = None
     greatest: float | None = None
     varies: bool = False
+    places: int | None = None
 
     def __reduce__(self) -> tuple[type[ClassEvidence], tuple[Any, ...]]:
         """Pickle the constructor's arguments, as positions do."""
         numbers = (self.shortest, self.longest, self.least, self.greatest)
-        return ClassEvidence, (self.count, self.first, self.examples, *numbers, self.varies)
+        return ClassEvidence, (self.count, self.first, self.examples, *numbers, self.varies, self.places)
 
     @property
     def is_constant(self) -> bool:
@@ -239,6 +242,9 @@ def merge_classes(one_part: ClassEvidence, other_part: ClassEvidence) -> ClassEv
         least=_outer(min, one_part.least, other_part.least),
         greatest=_outer(max, one_part.greatest, other_part.greatest),
         varies=one_part.varies or other_part.varies or _differ(one_part, other_part),
+        places=None
+        if one_part.places is None or other_part.places is None
+        else max(one_part.places, other_part.places),
     )
 
 
@@ -307,7 +313,36 @@ def _observe_one(value: Any, position: Position) -> ClassEvidence:
             return ClassEvidence(1, position, (example_of(value),), len(value), len(value))
         case _:
             number = as_float(value)
-            return ClassEvidence(1, position, (example_of(value),), least=number, greatest=number)
+            places = decimal_places(value) if isinstance(value, float) and has_fractions(classify(value)) else None
+            return ClassEvidence(1, position, (example_of(value),), least=number, greatest=number, places=places)
+
+
+EXACT_POWERS: Final = 22
+"""Doubles hold the powers of ten up to this one."""
+
+MOST_PLACES: Final = 1_074
+"""No double has more decimal places."""
+
+
+def has_fractions(class_name: str) -> bool:
+    """Return whether a class has doubles with fractions: those without become bigint, too."""
+    value_kind, _, marks = class_name.partition(":")
+    return value_kind == DataType.DOUBLE and DataType.BIGINT not in marks.split(",")
+
+
+def decimal_places(number: float) -> int:
+    """Return how many decimal places a double needs; ``MOST_PLACES`` if it needs 16 digits or so, or is not finite.
+
+    An integer that a double holds, divided by a power of ten that a double holds, gives the double nearest to the
+    quotient: so Python writes the double with as many places, or fewer.
+    """
+    for places in range(EXACT_POWERS + 1):
+        power = float(10**places)
+        if not abs(number * power) < EXACT_INTEGERS:
+            break
+        if round(number * power) / power == number:
+            return places
+    return MOST_PLACES
 
 
 def as_float(value: float) -> float | None:

@@ -17,7 +17,13 @@ from operator import itemgetter
 from typing import Any, Final
 
 from schemactl.inference.classes import LIST, NULL, OBJECT, kind_of
-from schemactl.inference.evidence import MAX_EXAMPLE_LENGTH, ClassEvidence, Evidence, Position
+from schemactl.inference.evidence import (
+    MAX_EXAMPLE_LENGTH,
+    ClassEvidence,
+    Evidence,
+    Position,
+    as_float,
+)
 from schemactl.inference.resolve import Resolution, TakenClass, variant_bases
 from schemactl.inference.values import is_coercible, kind
 from schemactl.schema.coercion import EXACT_INTEGERS, can_coerce, coerce
@@ -208,9 +214,10 @@ def _judge_scalars(value_kind: str, answers: frozenset[str], evidence: ClassEvid
             return _judge_integer(value_kind, answers, evidence, integer_limit(size))
         case DataType.DECIMAL | DataType.WEI:
             is_whole = value_kind == DataType.BIGINT or (value_kind == DataType.DOUBLE and DataType.BIGINT in answers)
-            if is_whole and target.integer_digits is not None:
+            has_places = is_whole or (evidence.places is not None and evidence.places <= (target.scale or 0))
+            if has_places and target.integer_digits is not None:
                 return _judge_range(evidence, 10 ** max(target.integer_digits, 0))
-            is_sure = is_whole
+            is_sure = has_places
         case DataType.DOUBLE if value_kind == DataType.TEXT:
             is_sure = DataType.BIGINT in answers and (evidence.longest or 0) <= _SURE_DIGITS
         case DataType.DOUBLE:
@@ -265,12 +272,13 @@ def _judge_integer(value_kind: str, answers: frozenset[str], evidence: ClassEvid
 
 
 def _judge_range(evidence: ClassEvidence, past: int) -> Verdict:
-    """Judge whether numbers are below ``past`` and above its negative; ends past 2^53 may be rounded."""
-    if evidence.least is None or evidence.greatest is None:
+    """Judge whether numbers are below ``past`` and above its negative; ends past 2^53 are rounded, as the limit is."""
+    limit = as_float(past)
+    if evidence.least is None or evidence.greatest is None or limit is None:
         return Verdict.OPEN
-    if -past < evidence.least and evidence.greatest < past:
+    if -limit < evidence.least and evidence.greatest < limit:
         return Verdict.ALL
-    return Verdict.NONE if evidence.least > past or evidence.greatest < -past else Verdict.OPEN
+    return Verdict.NONE if evidence.least > limit or evidence.greatest < -limit else Verdict.OPEN
 
 
 def _judge_bool(value_kind: str, evidence: ClassEvidence) -> Verdict:

@@ -27,8 +27,10 @@ from schemactl.inference.evidence import (
     as_float,
     cut_witnesses,
     example_of,
+    has_fractions,
 )
 from schemactl.kernel.arrays import array_of, numbers_of, string_array
+from schemactl.kernel.decimal_places import measure_doubles
 from schemactl.kernel.value_classes import class_of_code, classes_of_numbers, codes_of_array, codes_of_columns, has_few
 from schemactl.schema.paths import ELEMENT, Path
 from schemactl.schema.types import DataType
@@ -144,12 +146,13 @@ class _ClassValues:
     least: float | None = None
     greatest: float | None = None
     varies: bool = False
+    places: int | None = None
     only: str | None = None
 
     def evidence(self) -> ClassEvidence:
         examples = () if self.example is None else (self.example,)
         numbers = (self.shortest, self.longest, self.least, self.greatest)
-        return ClassEvidence(self.count, self.first, examples, *numbers, self.varies)
+        return ClassEvidence(self.count, self.first, examples, *numbers, self.varies, self.places)
 
     def add_texts(self, shortest: int, longest: int, texts: Iterable[str]) -> None:
         """Add texts, given their minimum and maximum length and the distinct ones."""
@@ -289,6 +292,10 @@ class _Batch:
                 mask = [class_name == name for class_name in names]
                 values, owners = list(compress(values, mask)), list(compress(owners, mask))
             evidence = self._see(column.node, name, owners[0], len(values), values[0])
+            if has_fractions(name):
+                evidence.places, *span = measure_doubles(values, evidence.places or 0)
+                evidence.add_range(*span)
+                continue
             if as_float(values[0]) is None:  # NaN, which is neither less nor greater than what follows
                 values = [value for value in values if as_float(value) is not None] or values
             evidence.add_range(as_float(min(values)), as_float(max(values)))

@@ -256,10 +256,35 @@ def test_stored_values_are_not_counted_for_a_new_column() -> None:
 
 
 def test_values_that_cannot_be_read_again_are_no_proof() -> None:
-    resolution, promotions = promoted(schema_of(x=BIGINT), [{"x": 2**53}, {"x": 1.5}], rereads=False)
+    resolution, promotions = promoted(schema_of(x=CENTS), [{"x": "1.25"}], rereads=False)
 
-    assert types_of(resolution) == {"x": "bigint", "x__v_double": "double"}
+    assert types_of(resolution) == {"x": "decimal", "x__v_text": "text"}
     assert "the data cannot be read again" in promotions.findings[0].reason
+
+
+@pytest.mark.parametrize("rereads", [True, False])
+def test_decimal_places_in_evidence_prove_that_doubles_survive(rereads: bool) -> None:
+    passes: list[int] = []
+    documents = [{"x": 0.25, "y": -99_999_999.99}, {"x": 12.5, "y": 1.1}, {"x": 3.0}]
+
+    resolution, promotions = promoted(schema_of(x=CENTS, y=CENTS), documents, rereads=rereads, passes=passes)
+
+    assert types_of(resolution) == {"x": "decimal", "y": "decimal"}
+    assert (promotions.findings, passes) == ((), [])
+
+
+@pytest.mark.parametrize("value", [1e29, 10**29])
+def test_a_number_of_30_digits_does_not_fit_29_although_its_double_is_less(value: float) -> None:
+    resolution, _ = promoted(schema_of(x={"data_type": "decimal", "precision": 38, "scale": 9}), [{"x": value}])
+
+    assert any(name.startswith("x__v_") for name in types_of(resolution))
+
+
+def test_places_that_data_without_a_second_reading_needs_widen_a_decimal() -> None:
+    resolution, promotions = promoted(schema_of(x=CENTS), [{"x": 1.125}], rereads=False)
+
+    assert types_of(resolution) == {"x": "decimal"}
+    assert [finding.after for finding in promotions.findings] == ["decimal(38, 9)"]
 
 
 def test_examples_of_personal_columns_are_masked() -> None:

@@ -48,6 +48,21 @@ def test_counts_of_typed_columns_come_back_and_old_files_do_without():
     assert "counted" not in json.loads(write_evidence(replace(evidence, counted={})))
 
 
+def test_files_of_earlier_versions_do_not_know_the_places_of_doubles():
+    evidence = evidence_of([{"x": 1.25}])
+    saved = json.loads(write_evidence(evidence))
+    for entry in saved["paths"]:
+        for class_fields in entry["classes"].values():
+            del class_fields["places"]
+    old = read_evidence(json.dumps(saved), "saved")
+    (doubles,) = old.paths["x",].values()
+    assert doubles.places is None
+    (merged,) = merge(old, evidence_of([{"x": 0.5}], "more.jsonl")).paths["x",].values()
+    assert merged.places is None
+    (merged,) = merge(evidence, evidence_of([{"x": 0.125}], "more.jsonl")).paths["x",].values()
+    assert merged.places == 3
+
+
 def test_equal_evidence_is_equal_text():
     a, b = evidence_of(DOCUMENTS[:2], "a"), evidence_of(DOCUMENTS[2:], "b")
     assert write_evidence(merge(a, b)) == write_evidence(merge(b, a))
