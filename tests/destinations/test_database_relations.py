@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from migrated_datasets import ENGINES, ID, Dataset, column, new_dataset, schema_of
+from migrated_datasets import ID, Dataset, column, new_dataset, schema_of
 
 from schemactl.flows.migrate.plan import Goal, plan_from_state
 from schemactl.flows.migrate.state import read_state
@@ -21,17 +21,15 @@ TABLES = {
 }
 
 
-@pytest.fixture(params=ENGINES)
-def dataset(request: pytest.FixtureRequest, tmp_path: Path) -> Dataset:
-    server = request.getfixturevalue("postgres_url") if request.param == "postgresql" else None
-    made = new_dataset(request.param, tmp_path, server)
-    if made.kind != "sqlite":
-        made.sql("CREATE SCHEMA @")
+@pytest.fixture
+def dataset(dataset: Dataset) -> Dataset:
+    if dataset.kind != "sqlite":
+        dataset.sql("CREATE SCHEMA @")
     for name, columns in TABLES.items():
         quoted = name.replace('"', '""')
-        made.sql(f'CREATE TABLE @."{quoted}" ({columns})')
-    made.sql('CREATE VIEW @."seen" AS SELECT "id" FROM @."orders"')
-    return made
+        dataset.sql(f'CREATE TABLE @."{quoted}" ({columns})')
+    dataset.sql('CREATE VIEW @."seen" AS SELECT "id" FROM @."orders"')
+    return dataset
 
 
 def test_one_relation_by_its_name_is_the_same_as_among_all(dataset: Dataset) -> None:

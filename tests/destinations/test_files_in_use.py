@@ -7,16 +7,15 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 
+import migrated_datasets
 import pytest
 from migrated_datasets import ADDED, FIRST, Dataset, new_dataset, put
 
 from schemactl.errors import DestinationError
-from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
-from schemactl.flows.migrate.rollback import RollbackRequest, rollback
-from schemactl.migration.options import PlanOptions
 from schemactl.migration.records import Patience
 from schemactl.migration.reports import Outcome
 
@@ -48,19 +47,15 @@ def inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def apply(dataset: Dataset, reference: str, seconds: float = 120) -> Outcome:
-    request = ApplyRequest(reference, dataset.url, Path("schemas"), PlanOptions(), patience=Patience(seconds=seconds))
-    return apply_migration(request, lambda _: True, lambda: nullcontext(None)).outcome
+apply = partial(migrated_datasets.apply, patience=Patience(seconds=120))
 
 
-def undo(dataset: Dataset) -> Outcome:
-    request = RollbackRequest("shop", dataset.url, allows_destructive=True, patience=Patience(seconds=120))
-    return rollback(request, lambda _: True, lambda: nullcontext(None)).outcome
+undo = partial(migrated_datasets.undo, allows_destructive=True, patience=Patience(seconds=120))
 
 
 def filled(kind: str, folder: Path) -> Dataset:
     dataset = new_dataset(kind, folder)
-    assert apply(dataset, put(FIRST, "first.yaml")) is Outcome.DONE
+    assert apply(dataset, put(FIRST, "first.yaml")).outcome is Outcome.DONE
     numbers = f"WITH RECURSIVE n(g) AS (SELECT 1 UNION ALL SELECT g + 1 FROM n WHERE g < {ROWS}) "
     dataset.sql(f"INSERT INTO @.orders (id, amount, note) {numbers} SELECT g, g, 'n' || g FROM n")
     return dataset
@@ -94,12 +89,12 @@ def test_a_sqlite_file_is_migrated_and_taken_back_while_others_read_and_write(tm
     dataset = filled("sqlite", tmp_path)
     wanted = put(ADDED, "added.yaml")
     with in_use(dataset) as written:
-        assert apply(dataset, wanted) is Outcome.DONE
+        assert apply(dataset, wanted).outcome is Outcome.DONE
     assert dataset.columns()[-1] == "paid"
     assert [row for (row,) in dataset.sql("SELECT id FROM @.orders WHERE id > 1000000 ORDER BY id")] == sorted(written)
     dataset.sql("DELETE FROM @.orders WHERE id > 1000000")
     with in_use(dataset) as kept:
-        assert undo(dataset) is Outcome.DONE
+        assert undo(dataset).outcome is Outcome.DONE
     assert kept
     assert dataset.columns() == ["id", "amount", "note", "old"]
     found = dataset.sql("SELECT id, amount FROM @.orders WHERE id > 1000000 ORDER BY id")
@@ -118,10 +113,10 @@ def test_a_sqlite_file_that_another_process_does_not_let_go_is_reported(tmp_path
         other.execute("BEGIN IMMEDIATE")
         other.execute("INSERT INTO orders (id, amount) VALUES (7000000, 1)")
         with pytest.raises(DestinationError, match="lock"):
-            apply(dataset, wanted, seconds=0.2)
+            apply(dataset, wanted, patience=Patience(seconds=0.2))
         other.execute("COMMIT")
     assert dataset.columns() == ["id", "amount", "note", "old"]
-    assert apply(dataset, wanted) is Outcome.DONE
+    assert apply(dataset, wanted).outcome is Outcome.DONE
     assert dataset.sql("SELECT amount FROM @.orders WHERE id = 7000000") == [(1.0,)]
 
 
@@ -130,9 +125,9 @@ def test_a_sqlite_file_with_a_write_ahead_log_is_migrated_once_others_have_close
     assert dataset.sql("PRAGMA journal_mode = wal") == [("wal",)]
     wanted = put(ADDED, "added.yaml")
     with in_use(dataset) as kept, pytest.raises(DestinationError, match="lock"):
-        apply(dataset, wanted, seconds=0.5)
+        apply(dataset, wanted, patience=Patience(seconds=0.5))
     assert dataset.columns() == ["id", "amount", "note", "old"]
-    assert apply(dataset, wanted) is Outcome.DONE
+    assert apply(dataset, wanted).outcome is Outcome.DONE
     assert [row for (row,) in dataset.sql("SELECT id FROM @.orders WHERE id > 1000000 ORDER BY id")] == sorted(kept)
 
 
@@ -144,10 +139,10 @@ def test_a_duckdb_file_that_this_process_has_open_is_reported_and_left_as_it_is(
     with duckdb.connect(str(dataset.path)) as connection:
         connection.execute("INSERT INTO shop.orders (id, amount) VALUES (7000000, 1)")
         with pytest.raises(DestinationError, match="already attached"):
-            apply(dataset, wanted, seconds=0.5)
+            apply(dataset, wanted, patience=Patience(seconds=0.5))
         connection.execute("INSERT INTO shop.orders (id, amount) VALUES (7000001, 1)")
     assert dataset.columns() == ["id", "amount", "note", "old"]
-    assert apply(dataset, wanted) is Outcome.DONE
+    assert apply(dataset, wanted).outcome is Outcome.DONE
     assert dataset.sql("SELECT id, amount FROM @.orders WHERE id >= 7000000 ORDER BY id") == [
         (7000000, 1.0),
         (7000001, 1.0),
@@ -165,9 +160,9 @@ def test_a_duckdb_file_that_another_process_has_open_is_reported_and_left_as_it_
         assert other.stdout is not None
         assert other.stdout.readline() == "ready\n"
         with pytest.raises(DestinationError, match="lock"):
-            apply(dataset, wanted, seconds=0.5)
+            apply(dataset, wanted, patience=Patience(seconds=0.5))
         other.communicate("")
-    assert apply(dataset, wanted) is Outcome.DONE
+    assert apply(dataset, wanted).outcome is Outcome.DONE
 
 
 def test_who_writes_a_sqlite_file_completes_while_a_command_waits_for_it(tmp_path: Path) -> None:
@@ -182,5 +177,5 @@ def test_who_writes_a_sqlite_file_completes_while_a_command_waits_for_it(tmp_pat
             waiting = threads.submit(apply, dataset, wanted)
             time.sleep(1)  # in which it comes to wait
             other.execute("COMMIT")
-            assert waiting.result() is Outcome.DONE
+            assert waiting.result().outcome is Outcome.DONE
     assert dataset.sql("SELECT amount FROM @.orders WHERE id = 7000000") == [(1.0,)]

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from loaded_datasets import KINDS, Dataset, new_dataset
-from migrated_datasets import put
+from migrated_datasets import apply, plan, put, undo
 from staged_loads import TEXT, order, orders, package, shop
 
 from schemactl.errors import InputError
-from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
 from schemactl.flows.migrate.inspection import VerifyRequest, find_status, verify
-from schemactl.flows.migrate.plan import PlanReport, PlanRequest, plan_migration
-from schemactl.flows.migrate.rollback import RollbackRequest, rollback
 from schemactl.migration.notes import NoteKind
 from schemactl.migration.options import OnUnfit, PlanOptions
-from schemactl.migration.reports import ApplyReport, BlockerKind, Outcome, RollbackReport
+from schemactl.migration.reports import BlockerKind, Outcome
 from schemactl.schema.hash import bump
 from schemactl.schema.types import Column, Schema
 
@@ -55,19 +52,7 @@ class Migrated:
 
     def __init__(self, dataset: Dataset) -> None:
         self.dataset, self.url, self.rows = dataset, dataset.url, dataset.rows
-
-    def plan(self, schema: Schema, **options: Any) -> PlanReport:
-        return plan_migration(
-            PlanRequest(put(schema, "wanted.yaml"), self.url, Path("schemas"), PlanOptions(**options))
-        )
-
-    def apply(self, schema: Schema, *, allows_destructive: bool = False, **options: Any) -> ApplyReport:
-        request = ApplyRequest(put(schema, "wanted.yaml"), self.url, Path("schemas"), PlanOptions(**options))
-        request = replace(request, allows_destructive=allows_destructive)
-        return apply_migration(request, lambda _: True, lambda: nullcontext(None))
-
-    def undo(self, **changes: Any) -> RollbackReport:
-        return rollback(RollbackRequest("shop", self.url, **changes), lambda _: True, lambda: nullcontext(None))
+        self.plan, self.apply, self.undo = (partial(flow, dataset) for flow in (plan, apply, undo))
 
     def status(self, schema: Schema) -> Any:
         return find_status(put(schema, "wanted.yaml"), self.url, Path("schemas"), PlanOptions())

@@ -18,7 +18,7 @@ import pexpect
 import pytest
 from command_schemas import check_document
 from forked_commands import BETWEEN_STEPS, Commands, forked_commands
-from migrated_datasets import ADDED, ENGINES, FIRST, Dataset, new_dataset, put
+from migrated_datasets import ADDED, FIRST, Dataset, new_dataset, put
 
 from schemactl.cli.app import run as run_here
 from schemactl.formats import dlt as dlt_format
@@ -46,16 +46,14 @@ def killed() -> Iterator[Commands]:
         yield run
 
 
-@pytest.fixture(params=ENGINES)
-def dataset(request: pytest.FixtureRequest, work: Path) -> Dataset:
+@pytest.fixture
+def dataset(dataset: Dataset) -> Dataset:
     """A dataset with the first schema and two rows."""
-    server = request.getfixturevalue("postgres_url") if request.param == "postgresql" else None
-    made = new_dataset(request.param, work, server)
-    answer = migrate("apply", put(FIRST, "first.yaml"), "--to", made.url, "--yes")
+    answer = migrate("apply", put(FIRST, "first.yaml"), "--to", dataset.url, "--yes")
     assert (answer.returncode, answer.stderr) == (0, "")
     put(ADDED, "added.yaml")
-    made.sql("INSERT INTO @.orders VALUES (1, 5, 'x', 'o'), (2, 7, '12', NULL)")
-    return made
+    dataset.sql("INSERT INTO @.orders VALUES (1, 5, 'x', 'o'), (2, 7, '12', NULL)")
+    return dataset
 
 
 def run(call: list[Any]) -> subprocess.CompletedProcess[str]:

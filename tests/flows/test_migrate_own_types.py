@@ -16,7 +16,7 @@ import psycopg
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from migrated_datasets import ID, column, put, schema_of
+from migrated_datasets import ID, column, put, schema_of, undo
 
 from schemactl.cli.app import run
 from schemactl.destinations import DESTINATIONS
@@ -27,7 +27,6 @@ from schemactl.flows.migrate.inspection import VerifyRequest, verify
 from schemactl.flows.migrate.migration_folder import NextRequest, check_folder, next_migration
 from schemactl.flows.migrate.pending import apply_folder
 from schemactl.flows.migrate.plan import PlanRequest, plan_migration
-from schemactl.flows.migrate.rollback import RollbackRequest, rollback
 from schemactl.flows.migrate.script import write_script
 from schemactl.migration.notes import NoteKind
 from schemactl.migration.options import PlanOptions
@@ -202,8 +201,7 @@ def test_columns_are_added_renamed_and_taken_back(engine: Engine):
     assert drift(url, "./second.yaml") == ()
     rows = engine.run(f"added_{engine.kind}", "select * from orders")
     assert [[str(value).strip() for value in row] for row in rows] == [["1", "7", "None", "5"]]
-    request = RollbackRequest("shop", url, allows_destructive=True)
-    assert rollback(request, lambda _: True, lambda: nullcontext(None)).outcome is Outcome.DONE
+    assert undo(url, allows_destructive=True).outcome is Outcome.DONE
     assert drift(url, "./first.yaml") == ()
     assert [list(columns) for columns in engine.columns(f"added_{engine.kind}").values()] == [["id", "first"]]
 
@@ -344,8 +342,7 @@ def test_postgresql_s_enums_domains_and_composite_types_are_created(typed_databa
     assert engine.columns("typed_copy") == before
     row = "('it''s ok', '{sad}', 'x', 'm', 1.5, '(1,2.5,2026-01-01)', 'l')"
     engine.run("typed_copy", f"insert into orders values {row}")
-    request = RollbackRequest("shop", engine.url("typed_copy"), allows_destructive=True)
-    assert rollback(request, lambda _: True, lambda: nullcontext(None)).outcome is Outcome.DONE
+    assert undo(engine.url("typed_copy"), allows_destructive=True).outcome is Outcome.DONE
     assert apply(engine.url("typed_copy")) is Outcome.DONE  # the types are there
 
 
@@ -406,8 +403,7 @@ def test_a_column_of_an_own_type_gets_another_one_or_the_plan_is_refused(engine:
     assert (outcome is Outcome.REFUSED) or (outcome is Outcome.DONE and drift(url, second) == ())
     assert has_rows or outcome is Outcome.DONE
     if outcome is Outcome.DONE:
-        request = RollbackRequest("shop", url, allows_destructive=True)
-        assert rollback(request, lambda _: True, lambda: nullcontext(None)).outcome is Outcome.DONE
+        assert undo(url, allows_destructive=True).outcome is Outcome.DONE
     assert drift(url, "./first.yaml") == ()
     assert not has_rows or str(engine.run(dataset, "select a from orders")[0][0]).strip() == "7"
 
