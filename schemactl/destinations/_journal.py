@@ -164,8 +164,6 @@ def _value(kind: Any, value: Any) -> Any:
     match get_origin(kind):
         case None if is_dataclass(kind) and isinstance(kind, type):
             return _record(kind, value)
-        case None if kind is Any and not isinstance(value, dict | list):
-            return value
         # JSON's true is an integer to `isinstance`. Neither a name nor a path is empty or holds NUL.
         case None if type(value) is kind and (kind is not str or (value and "\0" not in value)):
             if kind is int and value < 0:
@@ -178,6 +176,11 @@ def _value(kind: Any, value: Any) -> Any:
                 raise ValueError(f"is not a list of {len(kinds)} values")
             return tuple(_value(kinds[0], item) for item in value)  # the items are of one type
         case origin if origin is Mapping and isinstance(value, dict):
-            return {_value(kinds[0], key): _value(kinds[1], item) for key, item in value.items()}
+            if kinds[1] is not Any:
+                return {_value(kinds[0], key): _value(kinds[1], item) for key, item in value.items()}
+            # A row: a journal may have a hundred thousand, so their values are not read one by one.
+            if any(isinstance(item, dict | list) for item in value.values()):
+                raise ValueError("has a row with values that are not plain")
+            return value
         case _:
             raise ValueError(f"is not of type {getattr(kind, '__name__', kind)}")
