@@ -17,6 +17,7 @@ from typing import IO, TYPE_CHECKING, Any, ClassVar, Final
 
 from schemactl.destinations._journal import Versions
 from schemactl.destinations._table_rows import arrow_fields
+from schemactl.errors import DestinationError
 from schemactl.normalization.package import Among, LoadPackage
 from schemactl.schema.structure import NameLimits
 from schemactl.schema.types import Column, Properties, Table
@@ -366,7 +367,10 @@ class Lake(ABC):
     @property
     def has_leftovers(self) -> bool:
         """Whether a command is writing, or was killed while it wrote: the next session that writes ends that."""
-        return self.read_journal() is not None
+        try:
+            return self.read_journal() is not None
+        except DestinationError:  # no load has written it: the next session that writes refuses it
+            return True
 
     def remove_leftovers(self) -> None:  # noqa: B027 - for formats that remember steps of migrations
         """Remove the files that killed migrations have not committed, and warn of them."""
