@@ -27,11 +27,12 @@ from schemactl.review.rules import all_rules
 from schemactl.review.severity import Severity
 from schemactl.review.silences import expired, unmatched
 from schemactl.schema.changes import Change
+from schemactl.schema.contract import PROMOTION_HINT
 from schemactl.schema.hash import bump, version_hash
 from schemactl.schema.hints import only_root
 from schemactl.schema.nested_types import structure_in
 from schemactl.schema.templates import new_schema
-from schemactl.schema.types import Schema
+from schemactl.schema.types import Column, Properties, Schema
 from schemactl.store.folder import SchemasFolder, SchemasPlace
 from schemactl.store.git import find_repository, is_ancestor
 from schemactl.store.history import versions_of
@@ -146,7 +147,7 @@ def _review_pair(pair: Pair, request: DiffRequest, progress: Progress) -> Review
     if request.data is not None and pair.has_catalogue:
         raise InputError("a destination's catalog cannot be compared with data (`--data`)", hint="pass schema files")
     comparison = _compare(pair, request.today)
-    counted = _count(comparison, request, progress)
+    counted = _count(comparison, pair, request, progress)
     settings = ReviewSettings(
         compatibility=request.compatibility,
         severities=request.severities,
@@ -231,7 +232,32 @@ def _compare(pair: Pair, today: date) -> Comparison:
     # Reads the types of nested columns from a catalog; Spark's DDL if the destination does not support migrations.
     readers = [destination.ABILITIES.structure_in for destination in destinations if is_migrator(destination)]
     reader = readers[0] if readers else structure_in
-    return replace(comparison, changes=reported(comparison.changes), structure_in=reader)
+    head = replace(comparison.head, schema=_with_promotions(comparison.head.schema, pair.head.schema))
+    return replace(comparison, head=head, changes=reported(comparison.changes), structure_in=reader)
+
+
+def _with_promotions(structure: Schema, schema: Schema) -> Schema:
+    """Return the compared structure of a schema with the hints that let data widen its columns."""
+    tables = {}
+    for name, table in structure.tables.items():
+        declared_table = schema.tables.get(name)
+        if declared_table is None:
+            tables[name] = table
+            continue
+        columns = {
+            key: Column(key, {**column.properties, **_promotion(declared_column.properties)})
+            if (declared_column := declared_table.columns.get(key)) is not None
+            else column
+            for key, column in table.columns.items()
+        }
+        tables[name] = replace(
+            table, columns=columns, properties={**table.properties, **_promotion(declared_table.properties)}
+        )
+    return replace(structure, tables=tables, settings={**structure.settings, **_promotion(schema.settings)})
+
+
+def _promotion(properties: Properties) -> Properties:
+    return {key: value for key, value in properties.items() if key == PROMOTION_HINT}
 
 
 def _is_descendant(pair: Pair) -> bool:
@@ -298,8 +324,12 @@ def _version(referred: Referred | None, compared: Side) -> Version | None:
     )
 
 
-def _count(comparison: Comparison, request: DiffRequest, progress: Progress) -> Mapping[CountKey, Counted]:
-    if request.data is None:
+def _count(comparison: Comparison, pair: Pair, request: DiffRequest, progress: Progress) -> Mapping[CountKey, Counted]:
+    """Count in the data, or in the destination whose catalog becomes the head schema."""
+    is_stored = pair.base is not None and pair.base.destination is not None and is_migrator(pair.base.destination)
+    stored_address = pair.base.address if pair.base is not None and is_stored else None
+    has_head_schema = pair.head is not None and pair.head.destination is None
+    if request.data is None and not (stored_address is not None and has_head_schema):
         return {}
     from schemactl.flows.survival import Question, count_survivors
 
@@ -311,7 +341,14 @@ def _count(comparison: Comparison, request: DiffRequest, progress: Progress) -> 
             if match.table and match.column and match.question
         )
     )
-    counts = count_survivors(comparison.base.schema, comparison.head.schema, questions, request.data, progress)
+    if request.data is not None:
+        counts = count_survivors(comparison.base.schema, comparison.head.schema, questions, request.data, progress)
+    else:
+        from schemactl.flows.stored_counts import count_stored
+
+        assert pair.head is not None
+        assert stored_address is not None
+        counts = count_stored(stored_address, pair.head.schema, questions)
     return {(item.table, item.column, item.kind, item.field): counted for item, counted in counts.items()}
 
 
