@@ -17,7 +17,6 @@ from schemactl.inference.findings import mask_records
 from schemactl.normalization.rejects import (
     ChangeReport,
     ExportReport,
-    Reject,
     RejectedRecord,
     RejectedRecords,
     RejectGroup,
@@ -140,6 +139,10 @@ def _record(record: RejectedRecord, schema: Schema) -> dict[str, Any]:
     first = record.rejects[0]
     position = Position(first.file, first.line)
     text = None if record.text is None else mask_records({position: record.text}, schema)[position]
+    rejects = []
+    for reject in record.rejects:
+        value = _masked(reject.value, schema, reject.table, reject.column)
+        rejects.append({**document(reject, _SHOWN), "value": value})
     return {
         "id": first.record_id,
         "load_id": first.load_id,
@@ -148,12 +151,8 @@ def _record(record: RejectedRecord, schema: Schema) -> dict[str, Any]:
         "table": first.root_table,
         "is_stored": record.text is not None,
         "record": text,
-        "rejects": [_reject(reject, schema) for reject in record.rejects],
+        "rejects": rejects,
     }
-
-
-def _reject(reject: Reject, schema: Schema) -> dict[str, Any]:
-    return {**document(reject, _SHOWN), "value": _masked(reject.value, schema, reject.table, reject.column)}
 
 
 def export_document(report: ExportReport) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Final
 from schemactl.errors import Location
 from schemactl.render.escaping import escape
 from schemactl.render.review_words import finding_facts, nearest_place, silence_place, silence_text, unused_silences
-from schemactl.review.report import Finding, Report
+from schemactl.review.report import Report
 from schemactl.review.severity import Severity
 
 _SEVERITIES: Final[Mapping[Severity, str]] = {Severity.ERROR: "critical", Severity.WARN: "major", Severity.INFO: "info"}
@@ -47,14 +47,9 @@ def render(report: Report) -> str:
             prefix = "contract violation: " if finding.is_violation else ""
             reason = [silence_text(finding.silence)] if finding.silence else []
             description = prefix + "; ".join([*finding_facts(finding), *reason])
-            add(finding.rule, finding.fingerprint, _severity(finding), description, nearest_place(finding, review))
+            is_blocker = finding.is_violation and finding.severity is Severity.ERROR
+            severity = "info" if finding.silence else "blocker" if is_blocker else _SEVERITIES[finding.severity]
+            add(finding.rule, finding.fingerprint, severity, description, nearest_place(finding, review))
     for silence, message in unused_silences(report):
         add(silence.rule, message, "minor", escape(message), silence_place(silence))
     return json.dumps(issues, indent=2, ensure_ascii=False) + "\n"
-
-
-def _severity(finding: Finding) -> str:
-    if finding.silence:
-        return "info"
-    is_blocker = finding.is_violation and finding.severity is Severity.ERROR
-    return "blocker" if is_blocker else _SEVERITIES[finding.severity]
