@@ -27,6 +27,7 @@ from schemactl.flows.promotion import PromotionOptions
 from schemactl.flows.sync import sync_schemas
 from schemactl.flows.target import find_destination
 from schemactl.inference.report import PromotionFinding
+from schemactl.kernel.dispatch import Dispatch
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.reports import Outcome
 from schemactl.normalization.report import NormalizeReport
@@ -210,6 +211,20 @@ def test_digits_that_a_column_would_round_make_it_wider(
 
     assert (finding.before, finding.after) == ("decimal(10, 2)", "decimal(38, 9)")
     assert [Decimal(str(value)) for value in stored(to, "x")] == [Decimal("1.25"), Decimal("1.2567"), Decimal(7)]
+
+
+def test_records_of_several_tables_fill_and_widen_decimals_without_a_second_reading(shop: Shop) -> None:
+    to, dispatch = "duckdb:///made.duckdb?dataset=shop", Dispatch(("kind",))
+    hints = Hints(columns=(parse_column("orders.x:decimal(10,2)"),))
+    load(shop, to, 1, hints=hints)
+
+    filled = shop.write("filled.jsonl", {"kind": "orders", "x": 1.25}, {"kind": "others", "x": 0.5})
+    assert findings(shop.load(filled, to=to, table=None, dispatch=dispatch, contract=PROMOTE)) == []
+    wider = shop.write("wider.jsonl", {"kind": "orders", "x": 1.125})
+    (finding,) = findings(shop.load(wider, to=to, table=None, dispatch=dispatch, contract=PROMOTE))
+
+    assert (finding.after, finding.variant) == ("decimal(38, 9)", None)
+    assert stored(to, "x") == [1, Decimal("1.125"), Decimal("1.25")]
 
 
 def test_stored_integers_that_a_decimal_has_no_room_for_send_fractions_to_a_variant(
