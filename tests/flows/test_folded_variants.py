@@ -218,6 +218,23 @@ def test_a_variant_in_a_deeper_table_has_the_load_of_its_root_row(shop: Shop, de
     assert variant.fill == Fill(2, 3, sorted(load_ids)[1])
 
 
+@pytest.mark.parametrize("naming", ["direct", "sql_cs_v1", "duck_case"])
+def test_variants_of_variants_in_nested_tables_fold_under_other_naming_conventions(shop: Shop, naming: str) -> None:
+    to = "duckdb:///made.duckdb"
+    for number, size in enumerate((1, "2024-01-01T00:00:00Z", "x", 1.5)):
+        shop.load(shop.write("orders.jsonl", {"Id": number, "Items": [{"Key": size}]}), to=to, naming=naming)
+    variants = find_status("shop", to, SCHEMAS, PlanOptions()).stored_variants
+
+    fold(*(f"{variant.table}.{variant.column}" for variant in variants))
+    outcome = apply(to).outcome
+
+    (table,) = {variant.table for variant in variants}
+    assert [(variant.home, variant.fill and variant.fill.values) for variant in variants] == [("Key", 1)] * 3
+    assert outcome is Outcome.DONE
+    assert sorted(value for (value,) in rows(to, table, "Key")) == ["1", "1.5", "2024-01-01T00:00:00+00:00", "x"]
+    assert find_status("shop", to, SCHEMAS, PlanOptions()).stored_variants == ()
+
+
 def test_a_plan_says_how_many_values_fold_and_survive(shop: Shop, loaded: str) -> None:
     fold("orders.score__v_double")
     report = plan_migration(PlanRequest("shop", loaded, SCHEMAS, PlanOptions()))
