@@ -130,7 +130,9 @@ class FileScene(Scene):
 
     def names(self) -> Counter[str]:
         if self.kind in ("delta", "iceberg"):  # each version of a table is a file, and a killed command makes some more
-            paths = [path.relative_to(self.work) for path in self.work.rglob("*")]
+            # SQLite keeps an empty journal of a killed process until it writes to the catalog again.
+            files = (path for path in self.work.rglob("*") if path.suffix != ".db-journal" or path.stat().st_size)
+            paths = [path.relative_to(self.work) for path in files]
             return Counter({pattern(str(path.with_name(f"*{path.suffix}"))) for path in paths})
         names = self.work_names()
         if self.kind in ("sqlite", "duckdb"):
