@@ -33,7 +33,7 @@ from schemactl.normalization.package import Among, LoadPackage, StagedTable
 from schemactl.progress import Progress
 from schemactl.schema.dispositions import Merge, complete, merge_of, row_key
 from schemactl.schema.quoting import literal, qualify, quote
-from schemactl.schema.structure import NameLimits, description_of
+from schemactl.schema.structure import DATABASE_TYPE, NameLimits, description_of
 from schemactl.schema.types import Column, DataType, Schema, Table
 
 if TYPE_CHECKING:
@@ -447,27 +447,32 @@ def _short_floats(session: Session, columns: Iterable[Column], types: Mapping[st
 
 
 def check_short_floats(staged: StagedTable, target: ReadyTable) -> None:
-    """Raise ``DestinationError`` if a column that stores doubles in 4 bytes would round a value."""
+    """Raise ``DestinationError`` if a column that stores doubles in 4 bytes would change a value.
+
+    If the schema names the type of 4 bytes, fractions get its seven digits; whole numbers stay exact.
+    """
     if not target.short_floats:
         return
     import pyarrow.compute
     import pyarrow.parquet
 
     for name in target.short_floats:
-        rounded_count = 0
+        relative_error = 2.0**-24 if DATABASE_TYPE in staged.table.columns[name].properties else 0.0
+        changed_count = 0
         for file in staged.files:
-            doubles = pyarrow.parquet.read_table(file, columns=[name]).column(name)
+            doubles = pyarrow.parquet.read_table(file, columns=[name]).column(name).drop_null()
             short = doubles.cast("float", safe=False).cast("double")
-            is_rounded = pyarrow.compute.and_(
-                pyarrow.compute.not_equal(doubles, short), pyarrow.compute.invert(pyarrow.compute.is_nan(doubles))
-            )
-            rounded_count += pyarrow.compute.sum(is_rounded).as_py() or 0
-        if rounded_count:
+            error = pyarrow.compute.abs(pyarrow.compute.subtract(doubles, short))
+            is_whole = pyarrow.compute.equal(doubles, pyarrow.compute.floor(doubles))
+            rounding = pyarrow.compute.multiply(pyarrow.compute.abs(doubles), relative_error)
+            allowed = pyarrow.compute.if_else(is_whole, 0.0, rounding)
+            changed_count += pyarrow.compute.sum(pyarrow.compute.greater(error, allowed)).as_py() or 0
+        if changed_count:
             location = f"column `{name}` of table `{staged.table.name}`"
-            fault = "1 value does not fit" if rounded_count == 1 else f"{rounded_count:,} values do not fit"
+            fault = "1 value does not fit" if changed_count == 1 else f"{changed_count:,} values do not fit"
             hint = "change the column to a double of 8 bytes in the database, or give it another type: "
             hint += f"`schemactl edit --column {staged.table.name}.{name}:TYPE`"
-            message = f"{fault} into {location}: `{target.types[name]}` has 4 bytes, and rounds them"
+            message = f"{fault} into {location}: `{target.types[name]}` has 4 bytes, and would change them"
             raise DestinationError(message, hint=hint)
 
 
