@@ -29,7 +29,7 @@ server without transactions around its DDL. Its files, in the order in which the
    ``left_behind``).
 
 Each folder has ``types``, ``catalogue``, ``load`` and ``migration``. Tables on files have a ``lake`` or a ``table`` in
-the place of a session, and no dependents; only catalogs of Iceberg and Spark have an ``address`` of their own. ``dlt``
+the place of a session, and no dependents; only Iceberg and Spark have a module ``address``. ``dlt``
 is no database: it hands loads to dlt's loader and migrates nothing, so it has neither ``types`` nor ``migration``.
 Tests run a real engine, and compare loads with a dlt pipeline for the same documents. Modules whose names start with
 ``_`` are shared by several destinations. Third parties use the entry-point group ``schemactl.destination``.
@@ -540,10 +540,14 @@ class MigrationSession(ABC):
         """
 
     @abstractmethod
-    def write_version(self, schema: Schema) -> None:
+    def write_version(self, schema: Schema, known_versions: Sequence[Version] | None = None) -> None:
         """Write a schema into ``_dlt_version`` as dlt does, as the last one: dlt trusts it to match the tables.
 
         Missing ``_dlt_version`` and ``_dlt_loads`` are created.
+
+        Args:
+            schema: the schema that the tables have.
+            known_versions: the answer of ``versions(schema.name)``, if the caller has read it under the lock.
         """
 
     @abstractmethod

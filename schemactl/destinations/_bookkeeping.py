@@ -194,7 +194,7 @@ def rows_of_load(package: LoadPackage, read: ReadRows) -> Iterator[tuple[Table, 
     if is_schema_missing and (package.tables or package.rejects_edit is None):
         newest = next((row for row in newest_first if row["schema_name"] == schema.name), None)
         if newest is None or not _is_ancestor(schema, newest, read):
-            moment = after_newest(newest_first, inserted_at)
+            moment = after_newest([row["inserted_at"] for row in newest_first], inserted_at)
         else:  # a load that began before the one that is complete already
             moment = min(inserted_at, newest["inserted_at"] - _TICK)
         yield versions, [version_row(schema, moment)]
@@ -239,13 +239,12 @@ def version_rows(read: ReadRows, version_hash: str | None = None) -> list[Mappin
     return sorted(rows, key=lambda row: (row["inserted_at"] or _EPOCH, row["version"]), reverse=True)
 
 
-def after_newest(newest_first: Sequence[Mapping[str, Any]], moment: datetime) -> datetime:
-    """Return ``moment``, or a later time if a schema of ``version_rows`` is as new.
+def after_newest(newest_first: Sequence[datetime | None], moment: datetime) -> datetime:
+    """Return ``moment``, or a later time if the newest schema of the ledger is as new.
 
     For dlt, the schema with the latest time is the current one, even if loads overlap or a clock was wrong.
     """
-    newest_moments: list[datetime] = [row["inserted_at"] or _EPOCH for row in newest_first[:1]]
-    return max([moment, *(newest_moment + _TICK for newest_moment in newest_moments)])
+    return max(moment, (newest_first[0] or _EPOCH) + _TICK) if newest_first else moment
 
 
 def _is_ancestor(schema: Schema, newest: Mapping[str, Any], read: ReadRows) -> bool:

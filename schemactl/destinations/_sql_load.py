@@ -472,7 +472,7 @@ def check_short_floats(staged: StagedTable, target: ReadyTable) -> None:
             fault = "1 value does not fit" if changed_count == 1 else f"{changed_count:,} values do not fit"
             hint = "change the column to a double of 8 bytes in the database, or give it another type: "
             hint += f"`schemactl edit --column {staged.table.name}.{name}:TYPE`"
-            message = f"{fault} into {location}: `{target.types[name]}` has 4 bytes, and would change them"
+            message = f"{fault} into {location} (`{target.types[name]}` in the table has 4 bytes)"
             raise DestinationError(message, hint=hint)
 
 

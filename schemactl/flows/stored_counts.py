@@ -29,7 +29,7 @@ def count_stored(address: str, head: Schema, questions: Iterable[Question]) -> M
     Args:
         address: the address of a destination that migrates.
         head: the schema whose types the columns get.
-        questions: only those about types are answered.
+        questions: the questions; only questions about types are answered.
 
     Raises:
         DestinationError: the destination cannot be read.
@@ -53,7 +53,7 @@ def count_stored(address: str, head: Schema, questions: Iterable[Question]) -> M
 def _count_columns(
     session: MigrationSession, plan: MigrationPlan, columns: Iterable[tuple[str, str]]
 ) -> dict[tuple[str, str], Counted]:
-    """Return the values of columns whose type a plan changes, and those that would not survive."""
+    """Return the values of columns whose type a plan changes, and the values that would not survive."""
     steps = [planned.step for planned in plan.steps]
     blocked = {index for indexes in find_blockers(session, steps).values() for index in indexes}
     counts: dict[tuple[str, str], Counted] = {}

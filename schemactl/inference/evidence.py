@@ -325,7 +325,7 @@ MOST_PLACES: Final = 1_074
 
 
 def has_fractions(class_name: str) -> bool:
-    """Return whether a class has doubles with fractions: those without become bigint, too."""
+    """Return whether a class has doubles with fractions: doubles without become bigint, too."""
     value_kind, _, marks = class_name.partition(":")
     return value_kind == DataType.DOUBLE and DataType.BIGINT not in marks.split(",")
 

@@ -268,7 +268,7 @@ def test_no_spark_of_the_head_is_used(work: Path, monkeypatch: pytest.MonkeyPatc
 
     seen = []
 
-    def count(_comparison, request, _progress):
+    def count(_comparison, _pair, request, _progress):
         seen.append(request.data.engine.spark)
         return {}
 

@@ -27,7 +27,8 @@ FIRST_VALUES = {"timestamp": "2024-01-01T00:00:00Z", "timestamp,timezone=false":
 def test_texts_past_the_ends_of_the_calendar_go_to_a_variant_column(
     shop: Shop, any_destination: str, contract: str
 ) -> None:
-    columns = {f"x{number}": type_words for number, type_words in enumerate(FIRST_VALUES)}
+    kinds = [kind for kind in FIRST_VALUES if kind != "time" or not any_destination.startswith("spark")]  # has no times
+    columns = {f"x{number}": type_words for number, type_words in enumerate(kinds)}
     hints = Hints(columns=tuple(parse_column(f"orders.{name}:{words}") for name, words in columns.items()))
     first = {name: FIRST_VALUES[words] for name, words in columns.items()}
     shop.load(shop.write("first.jsonl", first), to=any_destination, hints=hints)

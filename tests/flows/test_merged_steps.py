@@ -350,7 +350,7 @@ def test_a_plan_of_an_earlier_version_that_says_nothing_of_rewrites_runs_each_st
     with target.open_for_reading("shop") as session:
         found = read_state(session, target, "shop")
         proposal = propose(found, AFTER, PlanOptions())
-        made = make_plan(proposal, found.catalogue.schema, AFTER, target.place(session), target.renderer(session))
+        made = make_plan(proposal, found.catalogue.schema, AFTER, found.place, target.renderer(session))
     text = write_plan(made)
     assert "done_with" not in text
     Path("older.plan.json").write_text(text)

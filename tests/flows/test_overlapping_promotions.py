@@ -87,6 +87,8 @@ def test_a_load_that_began_first_and_ends_last_makes_its_schema_the_newest(
 def test_a_load_that_ends_after_a_load_with_a_later_schema_leaves_this_the_newest(
     shop: Shop, any_destination: str, sources: tuple[str, str]
 ) -> None:
+    if any_destination.startswith("spark:"):
+        pytest.skip("a Spark session belongs to one thread of the process")
     plain, noted = sources
     is_saved, is_loaded = Event(), Event()
 

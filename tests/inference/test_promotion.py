@@ -348,6 +348,16 @@ def nested_schema_of(spark_type: str, mode: str = "promote") -> Schema:
     return replace(schema, normalizers={**schema.normalizers, "json": module})
 
 
+TEXTS = {
+    ("struct<a:double>", "1 new value would not survive as double"): "struct<a:string>",
+    ("struct<a:bigint>", "no type holds the values of bigint and t"): "struct<a:string>",
+    ("struct<a:bigint>", "no type holds the values of bigint and b"): "struct<a:string>",
+    ("struct<a:date>", "no type holds the values of date "): "struct<a:string>",
+    ("array<bigint>", "no type holds the values of bigint and text exactly"): "array<string>",
+}
+"""The types that ``promote_text`` gives columns whose values no other type holds, by type and reason."""
+
+
 @pytest.mark.parametrize(
     ("stored", "value", "wider", "reason"),
     [
@@ -386,6 +396,9 @@ def nested_schema_of(spark_type: str, mode: str = "promote") -> Schema:
 def test_fields_elements_and_map_values_become_wider(
     stored: str, value: Any, wider: str, reason: str, mode: str
 ) -> None:
+    if mode == "promote_text" and (stored, reason) in TEXTS:
+        wider, reason = TEXTS[stored, reason], "the value survives"
+
     resolution, promotions = promoted(nested_schema_of(stored, mode), [{"x": value}])
 
     assert resolution.schema.tables["t"].columns["x"].properties["x-spark-type"] == wider

@@ -12,7 +12,7 @@ from dlt.common.schema.typing import TTypeDetections
 from dlt.common.wei import Wei
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_coercion_parity import CURATED, UNUSABLE, hostile_texts, outcome, typed_values
+from test_coercion_parity import CURATED, UNUSABLE, hostile_texts, is_past_calendar, outcome, typed_values
 
 from schemactl.schema.detectors import DETECTORS
 from schemactl.schema.detectors.timestamp import window
@@ -31,13 +31,17 @@ def answers(value: object) -> tuple[dict[str, str | None], dict[str, str | None]
 
 
 def is_unusable_timestamp(value: object) -> bool:
-    """Return whether dlt calls a text a timestamp that it cannot use: its offset is 24 hours or more.
+    """Return whether dlt calls a text a timestamp that it cannot use.
 
-    We mean to differ there, as in coercion: such a text stays a text.
+    Its offset is 24 hours or more, or takes it out of the years 1 to 9999. We mean to differ there, as in coercion:
+    such a text stays a text.
     """
     from dlt.common.data_types import coerce_value
 
-    return isinstance(value, str) and outcome(lambda: coerce_value("timestamp", "text", value)) == UNUSABLE
+    if not isinstance(value, str):
+        return False
+    theirs = outcome(lambda: coerce_value("timestamp", "text", value))
+    return theirs == UNUSABLE or is_past_calendar(theirs)
 
 
 def near_the_edge(value: object) -> bool:

@@ -17,7 +17,7 @@ from schemactl.errors import InputError
 from schemactl.store.lock import LOCK_NAME, is_lock_free, locked, locked_schemas
 
 HOLD = (
-    "import sys, time; from pathlib import Path; from schemactl.store.lock import is_lock_free, locked\n"
+    "import sys, time; from pathlib import Path; from schemactl.store.lock import locked\n"
     "with locked(Path(sys.argv[1])):\n"
     "    print('held', flush=True); time.sleep(float(sys.argv[2])); print('ends', flush=True)\n"
 )

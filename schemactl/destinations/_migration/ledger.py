@@ -110,10 +110,11 @@ class Ledger(MigrationSession):
     def schema_of(self, version_hash: str) -> Schema | None:
         return schema_of(self.read_rows, version_hash)
 
-    def write_version(self, schema: Schema) -> None:
+    def write_version(self, schema: Schema, known_versions: Sequence[Version] | None = None) -> None:
         self.prepare_writing()
         versions, loads, _ = bookkeeping_of(schema)
-        moment = after_newest(version_rows(self.read_rows), datetime.now(UTC))
+        newest_first = self.versions(schema.name) if known_versions is None else known_versions
+        moment = after_newest([version.inserted_at for version in newest_first], datetime.now(UTC))
         row = dict(zip(versions.columns, version_row(schema, moment), strict=True))
         self.replace_dlt_rows(loads, [])
         self.replace_dlt_rows(versions, [row])

@@ -40,7 +40,7 @@ _QUOTED: Final = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`[^`]*`|\[[^\]]
 
 def lost_by_copy(database: SqliteDatabase, table: str) -> Blocker | None:
     """Return why a table cannot be copied: the clauses that the copy would lose; None if it loses nothing."""
-    objects = database.query(_MADE_FOR, table)  # the table, and what was made for it
+    objects = database.query(_MADE_FOR, table)  # the table, its indexes and its triggers
     clauses = (_LOST_BY_COPY.findall(_QUOTED.sub("", sql)) for kind, sql in objects if kind == "table")
     lost = [" ".join(word.upper().split()) for words in clauses for word in words]
     lost = ["GENERATED" if word == "AS" else word for word in lost]

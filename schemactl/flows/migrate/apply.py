@@ -133,6 +133,7 @@ def _apply(
         retry,
         batch_rows,
         tables=state.tables_for(plan.target),
+        known_versions=state.versions,
     )
     is_one_by_one = request.is_step_by_step or request.options.is_online or plan.is_online
     is_whole = goal.target.destination.ABILITIES.transactional_ddl and not is_one_by_one

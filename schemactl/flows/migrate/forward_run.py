@@ -15,7 +15,7 @@ from schemactl.flows.migrate.runner import Batch, LockRetry, RunDirection, Runne
 from schemactl.flows.migrate.state import tables_in
 from schemactl.migration.effects import apply_to_model, are_done, is_counted_late
 from schemactl.migration.migration_plan import MigrationPlan
-from schemactl.migration.records import NO_PATIENCE, Run, RunState, StepRecord, StepState
+from schemactl.migration.records import NO_PATIENCE, Run, RunState, StepRecord, StepState, Version
 from schemactl.migration.reports import Counted
 from schemactl.migration.steps import ChangeType, Step
 from schemactl.migration.table_model import StepDoesNotFit
@@ -32,6 +32,7 @@ class ForwardRun(RunDirection):
         batch_rows: how many rows a transaction fills, if a step does not fill all of them at once.
         tables: a model of the tables as they have just been read; None to read them.
         records_version: whether the run records the schema; the load that it belongs to does so otherwise.
+        known_versions: the schema's versions in the ledger, as read under the lock; None to read them.
     """
 
     session: MigrationSession
@@ -44,6 +45,7 @@ class ForwardRun(RunDirection):
     batches: tuple[Batch, ...] = ()
     tables: Mapping[str, Table] | None = None
     records_version: bool = True
+    known_versions: Sequence[Version] | None = None
     finished_state = StepState.DONE
     kept_note = "completed steps stay applied"
 
@@ -165,7 +167,7 @@ class ForwardRun(RunDirection):
     def end(self) -> None:
         # The run ends last: without a transaction, a run that was killed between the two is resumed.
         if self.records_version:
-            self.session.write_version(self.plan.target)
+            self.session.write_version(self.plan.target, self.known_versions)
         self.session.write_run(replace(self.run, state=RunState.DONE, finished=datetime.now(UTC)))
 
     def record_at_once(self) -> None:

@@ -105,7 +105,7 @@ def plan_of(run: Run) -> MigrationPlan:
 
 
 def only_retypes_to(plan: MigrationPlan, schema: Schema) -> bool:
-    """Return whether a plan only changes types of columns, to those that a schema has: a load widens columns so."""
+    """Return whether a plan only gives columns the types of a schema, as a load does that widens columns."""
     retyped = [planned.reason for planned in plan.steps if isinstance(planned.reason, ColumnRetyped)]
     pairs = [[tables.column(reason.table, reason.column) for tables in (plan.target, schema)] for reason in retyped]
     return 0 < len(retyped) == len(plan.steps) and all(
