@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 
 from schemactl.destinations import MigrationSession
 from schemactl.errors import InputError
-from schemactl.flows.migrate.counting import example_texts, find_blockers
+from schemactl.examples import mask_examples
+from schemactl.flows.migrate.counting import find_blockers
 from schemactl.flows.migrate.schema_plans import plan_to_schema
 from schemactl.flows.migrate.state import read_state
 from schemactl.flows.survival import Question
@@ -17,6 +18,7 @@ from schemactl.migration.options import PlanOptions
 from schemactl.migration.steps import Backfill, ChangeType
 from schemactl.review.report import Counted
 from schemactl.schema.changes import ColumnRetyped
+from schemactl.schema.personal import is_personal
 from schemactl.schema.types import Schema
 
 
@@ -67,5 +69,7 @@ def _count_columns(
             continue
         (fill,) = session.fills(traced_step.table_name, [traced_step.column_before], None)
         unfit = session.unfit(traced_step)
-        counts[column] = Counted(fill.values, unfit.count, example_texts(unfit, plan.target, *column))
+        values = dict.fromkeys(example.value for example in unfit.examples if example.value is not None)
+        examples = mask_examples(values, is_personal(plan.target, *column))
+        counts[column] = Counted(fill.values, unfit.count, examples)
     return counts
