@@ -294,7 +294,7 @@ def test_a_killed_load_that_widens_fields_leads_to_all_values_once(killed: Kille
         match scene.kind:
             case "duckdb":
                 with duckdb.connect("made.duckdb", read_only=True) as connection:
-                    rows = connection.execute("FROM shop.orders").arrow().read_all().to_pylist()
+                    rows = connection.execute("FROM shop.orders").to_arrow_table().to_pylist()
             case "delta":
                 rows = DeltaTable("lake/shop/orders").to_pyarrow_table().to_pylist()
             case "iceberg":
