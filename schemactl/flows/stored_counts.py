@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from schemactl.destinations import MigrationSession
 from schemactl.errors import InputError
@@ -53,7 +53,7 @@ def count_stored(address: str, head: Schema, questions: Iterable[Question]) -> M
 
 
 def _count_columns(
-    session: MigrationSession, plan: MigrationPlan, columns: Iterable[tuple[str, str]]
+    session: MigrationSession, plan: MigrationPlan, columns: Collection[tuple[str, str]]
 ) -> dict[tuple[str, str], Counted]:
     """Return the values of columns whose type a plan changes, and the values that would not survive."""
     steps = [planned.step for planned in plan.steps]

@@ -230,21 +230,19 @@ def _merge_keyed(
     return merged
 
 
-def merge_classes(one_part: ClassEvidence, other_part: ClassEvidence) -> ClassEvidence:
+def merge_classes(left: ClassEvidence, right: ClassEvidence) -> ClassEvidence:
     """Merge two parts' evidence of one class at one path."""
-    earlier, later = (one_part, other_part) if one_part.first <= other_part.first else (other_part, one_part)
+    earlier, later = (left, right) if left.first <= right.first else (right, left)
     return ClassEvidence(
-        count=one_part.count + other_part.count,
+        count=left.count + right.count,
         first=earlier.first,
         examples=earlier.examples or later.examples,
-        shortest=_outer(min, one_part.shortest, other_part.shortest),
-        longest=_outer(max, one_part.longest, other_part.longest),
-        least=_outer(min, one_part.least, other_part.least),
-        greatest=_outer(max, one_part.greatest, other_part.greatest),
-        varies=one_part.varies or other_part.varies or _differ(one_part, other_part),
-        places=None
-        if one_part.places is None or other_part.places is None
-        else max(one_part.places, other_part.places),
+        shortest=_outer(min, left.shortest, right.shortest),
+        longest=_outer(max, left.longest, right.longest),
+        least=_outer(min, left.least, right.least),
+        greatest=_outer(max, left.greatest, right.greatest),
+        varies=left.varies or right.varies or _differ(left, right),
+        places=None if left.places is None or right.places is None else max(left.places, right.places),
     )
 
 
